@@ -1,0 +1,184 @@
+// Package compare runs scenarios under several protocols over the same fabric and seeds, and
+// turns what happened into numbers that can be set beside each other.
+package compare
+
+// A Run is the result of one scenario under one protocol with one seed: the "run" line of the
+// JSON Lines output. It is a pure function of (resolved scenario, seed, version). Times are in
+// nanoseconds, sizes in bytes, rates in bits per second. A nil pointer is written as null: the
+// sample cannot support the figure, or a flow it depends on is censored.
+type Run struct {
+	Kind         string        `json:"kind"` // "run"
+	Scenario     string        `json:"scenario"`
+	Protocol     string        `json:"protocol"` // resolved SPEC
+	Label        string        `json:"label"`
+	Seed         uint64        `json:"seed"`
+	ScenarioHash string        `json:"scenario_hash"`
+	Hosts        int           `json:"hosts"`
+	Flows        int           `json:"flows"`
+	Finished     int           `json:"flows_finished"`
+	Failed       FailedFlows   `json:"flows_failed"`
+	FCT          Distribution  `json:"fct_ns"`          // at the sender: last acknowledgement
+	FCTReceiver  Distribution  `json:"fct_receiver_ns"` // at the receiver: last byte placed
+	JCT          *float64      `json:"jct_ns"`          // start of the first flow to end of the last
+	Ideal        *float64      `json:"ideal_ns"`        // mean of the flows' ideal completion times
+	Slowdown     SlowdownStats `json:"slowdown"`
+	Goodput      GoodputStats  `json:"goodput_bps"`
+
+	PacketsSent       uint64        `json:"packets_sent"`
+	PacketsDelivered  uint64        `json:"packets_delivered"`
+	BytesDelivered    uint64        `json:"bytes_delivered"`
+	Retransmitted     uint64        `json:"retransmitted_packets"`
+	Spurious          uint64        `json:"spurious_retransmits"`
+	DiscardedBytes    uint64        `json:"discarded_at_receiver_bytes"`
+	Trimmed           uint64        `json:"trimmed_packets"`
+	Dropped           DroppedCounts `json:"dropped_packets"`
+	LossEndToEnd      float64       `json:"loss_end_to_end"` // dropped and trimmed over data packets sent
+	Marked            uint64        `json:"ecn_marked_packets"`
+	Nacks             uint64        `json:"nacks"`
+	CNPs              uint64        `json:"cnps"`
+	Timeouts          uint64        `json:"timeouts"`
+	TimeoutWait       float64       `json:"timeout_wait_ns"`
+	PauseFrames       uint64        `json:"pause_frames"`
+	Pause             float64       `json:"pause_ns"` // summed over paused (port, class)
+	OutOfOrder        OutOfOrder    `json:"out_of_order"`
+	QueueBytes        QueueStats    `json:"queue_bytes"`
+	LinkLoad          LinkLoad      `json:"link_load"`
+	Events            uint64        `json:"events"`
+	LinkTransmissions uint64        `json:"link_transmissions"`
+	Virtual           float64       `json:"virtual_ns"`
+	StateHash         string        `json:"state_hash"`
+	// Bins are slowdowns by flow size, for workloads that draw sizes from a distribution.
+	Bins []SlowdownBin `json:"slowdown_bins,omitempty"`
+}
+
+// FailedFlows counts unfinished flows by reason.
+type FailedFlows struct {
+	Retry   int `json:"retry"`   // the transport gave up
+	Horizon int `json:"horizon"` // the run ended first
+	Other   int `json:"other"`
+}
+
+// Distribution summarises a sample; quantiles that its size cannot support are null.
+type Distribution struct {
+	Min  *float64 `json:"min"`
+	Mean *float64 `json:"mean"`
+	P50  *float64 `json:"p50"`
+	P90  *float64 `json:"p90"`
+	P99  *float64 `json:"p99"`
+	P999 *float64 `json:"p999"`
+	Max  *float64 `json:"max"`
+}
+
+// SlowdownStats are completion times over ideals.
+type SlowdownStats struct {
+	Mean *float64 `json:"mean"`
+	P50  *float64 `json:"p50"`
+	P99  *float64 `json:"p99"`
+	Max  *float64 `json:"max"`
+}
+
+// SlowdownBin is the slowdown of the flows in one range of sizes.
+type SlowdownBin struct {
+	FromBytes uint64   `json:"from_bytes"`
+	ToBytes   uint64   `json:"to_bytes"`
+	Flows     int      `json:"flows"`
+	Mean      *float64 `json:"mean"`
+	P50       *float64 `json:"p50"`
+	P95       *float64 `json:"p95"`
+	P99       *float64 `json:"p99"`
+}
+
+// GoodputStats are payload bits over time. Total is all bytes over JCT; the others are over
+// flows. Jain is (sum x)^2 / (n sum x^2).
+type GoodputStats struct {
+	Total    *float64 `json:"total"`
+	MinFlow  *float64 `json:"min_flow"`
+	MeanFlow *float64 `json:"mean_flow"`
+	Jain     *float64 `json:"jain"`
+}
+
+// DroppedCounts counts packets lost in the network by reason.
+type DroppedCounts struct {
+	Queue   uint64 `json:"queue"`
+	Random  uint64 `json:"random"`
+	Fault   uint64 `json:"fault"`
+	Corrupt uint64 `json:"corrupt"`
+}
+
+// OutOfOrder describes reordering at the receivers.
+type OutOfOrder struct {
+	Packets     uint64 `json:"packets"`
+	MaxDistance uint64 `json:"max_distance"`
+}
+
+// QueueStats are switch egress queue lengths, in bytes. The quantiles are over periodic samples
+// of all fabric ports while flows run; Max is exact.
+type QueueStats struct {
+	P50 *float64 `json:"p50"`
+	P99 *float64 `json:"p99"`
+	Max float64  `json:"max"`
+}
+
+// LinkLoad compares the bytes carried by the links of the busiest tier.
+type LinkLoad struct {
+	MaxOverMean *float64 `json:"max_over_mean"`
+	Jain        *float64 `json:"jain"`
+}
+
+// A Flow is the "flow" line of the output.
+type Flow struct {
+	Kind          string   `json:"kind"` // "flow"
+	Scenario      string   `json:"scenario"`
+	Protocol      string   `json:"protocol"`
+	Seed          uint64   `json:"seed"`
+	Flow          int      `json:"flow"`
+	Src           int      `json:"src"`
+	Dst           int      `json:"dst"`
+	Bytes         uint64   `json:"bytes"`
+	Start         float64  `json:"start_ns"`
+	End           *float64 `json:"end_ns"` // at the sender; null when unfinished
+	EndReceiver   *float64 `json:"end_receiver_ns"`
+	FCT           *float64 `json:"fct_ns"`
+	Ideal         float64  `json:"ideal_ns"`
+	Retransmitted uint32   `json:"retransmitted_packets"`
+	Timeouts      uint32   `json:"timeouts"`
+	State         string   `json:"state"` // "finished", "retry", "horizon", "other", "not started"
+}
+
+// A Sample is a "sample" line: one observation of a queue or a link over time.
+type Sample struct {
+	Kind     string   `json:"kind"` // "sample"
+	Scenario string   `json:"scenario"`
+	Protocol string   `json:"protocol"`
+	Seed     uint64   `json:"seed"`
+	At       float64  `json:"t_ns"`
+	Queue    string   `json:"queue,omitempty"`
+	Bytes    *float64 `json:"bytes,omitempty"`
+	Link     string   `json:"link,omitempty"`
+	Load     *float64 `json:"load,omitempty"` // share of the link's rate used since the sample before
+}
+
+// A Comparison is the "comparison" line: a paired ratio between two protocols of a scenario.
+type Comparison struct {
+	Kind        string   `json:"kind"` // "comparison"
+	Scenario    string   `json:"scenario"`
+	Metric      string   `json:"metric"`
+	Protocol    string   `json:"protocol"`
+	Over        string   `json:"over"`  // the protocol it is divided by
+	Ratio       *float64 `json:"ratio"` // geometric mean of the paired ratios; null where a flow is censored
+	Low         *float64 `json:"low"`   // 95 % interval over seeds
+	High        *float64 `json:"high"`
+	N           int      `json:"n"`
+	Correlation *float64 `json:"correlation"` // of the paired logarithms: how well the pairing worked
+}
+
+// A Timing is the "timing" line: the only one that differs between two equal runs.
+type Timing struct {
+	Kind     string `json:"kind"` // "timing"
+	Scenario string `json:"scenario"`
+	Protocol string `json:"protocol"`
+	Seed     uint64 `json:"seed"`
+	Wall     int64  `json:"wall_ns"`
+	CPU      int64  `json:"cpu_ns"`
+	PeakRSS  int64  `json:"peak_rss_bytes"`
+}

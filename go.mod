@@ -1,0 +1,3 @@
+module github.com/weft-transport/weft
+
+go 1.26

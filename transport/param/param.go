@@ -1,0 +1,228 @@
+// Package param declares named parameters once, with unit, default, bounds and meaning, so
+// that command lines, documentation, validation and tables all follow from the declaration.
+//
+// A Registry holds the entries of one kind (controllers, sprayers, topologies, ...). Each
+// entry is registered by the file that implements it, also from another module.
+package param
+
+import (
+	"fmt"
+	"sort"
+	"strconv"
+	"strings"
+
+	"github.com/weft-transport/weft/transport/instant"
+)
+
+// A Kind tells how the text of a parameter is read.
+type Kind uint8
+
+// The kinds of parameters, with the accessor of Values that goes with each.
+const (
+	Int      Kind = iota + 1 // Int: "64"
+	Float                    // Float: "0.8"
+	Bool                     // Bool: "true" or "false"
+	Word                     // Word: one of Param.OneOf, or any text if that is empty
+	Duration                 // Time: "12us"
+	Bytes                    // Bytes: "64KiB" or "0.5bdp"
+	Rate                     // Rate: "40Mbps", in bits per second
+	Fraction                 // Float: "1%", "0.01", "1/100"
+)
+
+var kindNames = [...]string{Int: "integer", Float: "number", Bool: "true or false", Word: "word", Duration: "time", Bytes: "size", Rate: "rate", Fraction: "fraction"}
+
+// String names the kind for help texts.
+func (k Kind) String() string { return kindNames[k] }
+
+// A Param declares one parameter of an entry.
+type Param struct {
+	Name    string
+	Kind    Kind
+	Default string   // read like a given value; "" stands for "derived, see Doc" and is returned as absent
+	Doc     string   // one sentence: meaning, unit, what zero means, source of the default
+	OneOf   []string // for Word: the allowed words
+	Min     float64  // inclusive lower bound in the base unit (ps, bytes, bit/s); ignored when Min == Max
+	Max     float64  // inclusive upper bound
+}
+
+// Values are the resolved parameters of one entry: defaults with what was given laid over.
+type Values struct {
+	params []Param
+	text   map[string]string
+}
+
+func (v Values) get(name string) string {
+	text, ok := v.text[name]
+	if !ok {
+		panic("param: undeclared parameter " + name)
+	}
+	return text
+}
+
+// Has tells whether the parameter has a value: given, or a default that is not "".
+func (v Values) Has(name string) bool { return v.get(name) != "" }
+
+// Int returns an Int parameter, 0 if absent.
+func (v Values) Int(name string) int64 {
+	n, _ := strconv.ParseInt(v.get(name), 0, 64)
+	return n
+}
+
+// Float returns a Float or Fraction parameter, 0 if absent.
+func (v Values) Float(name string) float64 {
+	text := v.get(name)
+	if f, err := strconv.ParseFloat(text, 64); err == nil {
+		return f
+	}
+	f, _ := ParseFraction(text)
+	return f
+}
+
+// Bool returns a Bool parameter, false if absent.
+func (v Values) Bool(name string) bool { return v.get(name) == "true" }
+
+// Word returns the text of a parameter, "" if absent.
+func (v Values) Word(name string) string { return v.get(name) }
+
+// Time returns a Duration parameter, 0 if absent.
+func (v Values) Time(name string) instant.Time {
+	t, _ := ParseTime(v.get(name))
+	return t
+}
+
+// Bytes returns a Bytes parameter on a fabric of the given bandwidth-delay product, 0 if absent.
+func (v Values) Bytes(name string, bdp int64) int64 {
+	s, _ := ParseSize(v.get(name))
+	return s.In(bdp)
+}
+
+// Rate returns a Rate parameter in bits per second, 0 if absent.
+func (v Values) Rate(name string) int64 {
+	r, _ := ParseRate(v.get(name))
+	return r
+}
+
+// String lists every parameter as name=value in the order of declaration, absent ones left out.
+func (v Values) String() string {
+	var parts []string
+	for _, p := range v.params {
+		if text := v.text[p.Name]; text != "" {
+			parts = append(parts, p.Name+"="+text)
+		}
+	}
+	return strings.Join(parts, ",")
+}
+
+// Resolve lays given over the defaults of params and checks every value. The error names
+// the parameter and says what was expected.
+func Resolve(params []Param, given map[string]string) (Values, error) {
+	v := Values{params: params, text: make(map[string]string, len(params))}
+	for _, p := range params {
+		v.text[p.Name] = p.Default
+	}
+	names := make([]string, 0, len(given))
+	for name := range given {
+		names = append(names, name)
+	}
+	sort.Strings(names)
+	for _, name := range names {
+		i := indexOf(params, name)
+		if i < 0 {
+			return v, fmt.Errorf("unknown parameter %q; expected %s", name, nameList(params))
+		}
+		if err := params[i].check(given[name]); err != nil {
+			return v, fmt.Errorf("%s: %w", name, err)
+		}
+		v.text[name] = given[name]
+	}
+	return v, nil
+}
+
+func indexOf(params []Param, name string) int {
+	for i := range params {
+		if params[i].Name == name {
+			return i
+		}
+	}
+	return -1
+}
+
+func nameList(params []Param) string {
+	if len(params) == 0 {
+		return "none: it takes no parameters"
+	}
+	names := make([]string, len(params))
+	for i, p := range params {
+		names[i] = p.Name
+	}
+	return "one of " + strings.Join(names, ", ")
+}
+
+// check reports what is wrong with text as a value of p.
+func (p Param) check(text string) error {
+	var number float64
+	var err error
+	switch p.Kind {
+	case Int:
+		var n int64
+		if n, err = strconv.ParseInt(text, 0, 64); err != nil {
+			return fmt.Errorf("%q is not a whole number", text)
+		}
+		number = float64(n)
+	case Float:
+		if number, err = strconv.ParseFloat(text, 64); err != nil || number != number {
+			return fmt.Errorf("%q is not a number", text)
+		}
+	case Bool:
+		if text != "true" && text != "false" {
+			return fmt.Errorf("%q is neither true nor false", text)
+		}
+		return nil
+	case Word:
+		if len(p.OneOf) == 0 {
+			return nil
+		}
+		for _, w := range p.OneOf {
+			if w == text {
+				return nil
+			}
+		}
+		return fmt.Errorf("%q is not one of %s", text, strings.Join(p.OneOf, ", "))
+	case Duration:
+		var t instant.Time
+		if t, err = ParseTime(text); err != nil {
+			return err
+		}
+		number = float64(t)
+	case Bytes:
+		var s Size
+		if s, err = ParseSize(text); err != nil {
+			return err
+		}
+		if s.BDP != 0 {
+			return nil
+		}
+		number = s.Bytes
+	case Rate:
+		var r int64
+		if r, err = ParseRate(text); err != nil {
+			return err
+		}
+		number = float64(r)
+	case Fraction:
+		if number, err = ParseFraction(text); err != nil {
+			return err
+		}
+	}
+	if p.Min != p.Max && (number < p.Min || number > p.Max) {
+		return fmt.Errorf("%s is outside %s to %s", text, p.bound(p.Min), p.bound(p.Max))
+	}
+	return nil
+}
+
+func (p Param) bound(b float64) string {
+	if p.Kind == Duration {
+		return instant.Time(b).String()
+	}
+	return strconv.FormatFloat(b, 'g', -1, 64)
+}
