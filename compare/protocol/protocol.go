@@ -1,0 +1,67 @@
+// Package protocol is where a transport meets a comparison: what it wants of the fabric, and how
+// one host of it is made. Every protocol is one file somewhere that registers itself in Registry.
+package protocol
+
+import (
+	"github.com/weft-transport/weft/transport/core"
+	"github.com/weft-transport/weft/transport/instant"
+	"github.com/weft-transport/weft/transport/param"
+)
+
+// An Env is what a host may know of the fabric it is made for.
+type Env struct {
+	Hosts       int
+	LineRateBps int64        // of the host's link
+	BaseRTT     instant.Time // idle round trip of the longest path: a full packet out, an acknowledgement back
+	PairRTT     func(a, b core.Addr) instant.Time
+	BDP         int64 // LineRateBps times BaseRTT, in bytes
+	PayloadMTU  int64 // payload bytes of a full packet
+	WireMTU     int64 // bytes of a full packet of this protocol on the wire, link overhead included
+	Trimming    bool  // the data class trims
+	Lossless    bool  // the data class is flow controlled hop by hop
+	Data        core.Class
+	Control     core.Class
+	Seed        uint64
+	Memory      func(core.Addr) core.Memory // of every host, for payloads by reference
+}
+
+// A Protocol is one resolved SPEC: a transport with its parameters.
+type Protocol interface {
+	// ClassDefaults returns the settings that this protocol wants for its data class, by the names of
+	// ClassParams; what it does not name keeps the default declared there.
+	ClassDefaults() map[string]string
+	// Routing names how switches should spread this protocol's packets: "ecmp" unless it says otherwise.
+	Routing() string
+	// HeaderBytes returns how many bytes of IP, UDP and transport header, checksum and padding a full
+	// data packet carries beside its payload.
+	HeaderBytes() int64
+	// Proto tells packets of this protocol from others.
+	Proto() core.Proto
+	// NewHost makes the Stack of one host.
+	NewHost(self core.Addr, env Env) (core.Host, error)
+	// Rules are the lines a report prints so that a reader can judge the comparison.
+	Rules() []string
+}
+
+// Registry holds every known protocol. The parameters congestion, spray and class.x of a SPEC are
+// handled by Parse for all protocols that declare them.
+var Registry = param.Registry[Protocol]{Noun: "protocol"}
+
+// ClassParams declares the settings of a traffic class, as scenario files, SPECs ("class.x=y") and
+// `weft list protocols` know them. bdp is host rate times base RTT of the longest path.
+var ClassParams = []param.Param{
+	{Name: "queue", Kind: param.Bytes, Default: "0", Doc: "limit of one egress queue; 0: the shared switch buffer alone limits it"},
+	{Name: "lastHopQueue", Kind: param.Bytes, Default: "0", Doc: "the same for queues that face hosts; 0: as queue"},
+	{Name: "alpha", Kind: param.Float, Default: "0", Doc: "dynamic threshold: a queue may hold alpha times the free shared buffer; 0: the fabric's alpha", Min: 0, Max: 1024},
+	{Name: "ecnMin", Kind: param.Bytes, Default: "0", Doc: "marking starts at this queue length"},
+	{Name: "ecnMax", Kind: param.Bytes, Default: "0", Doc: "every packet is marked above this queue length; 0: no marking"},
+	{Name: "ecnP", Kind: param.Fraction, Default: "1", Doc: "marking probability just below ecnMax"},
+	{Name: "trim", Kind: param.Bool, Default: "false", Doc: "overflowing packets lose their payload instead of being dropped"},
+	{Name: "trimBytes", Kind: param.Bytes, Default: "64", Doc: "wire size of a trimmed packet", Min: 64, Max: 1024},
+	{Name: "trimTail", Kind: param.Bool, Default: "true", Doc: "with probability 1/2 the queue's last packet is trimmed instead of the arriving one (NDP)"},
+	{Name: "trimShare", Kind: param.Fraction, Default: "25%", Doc: "largest share of a link for trimmed packets while others wait"},
+	{Name: "flowControl", Kind: param.Word, Default: "none", OneOf: []string{"none", "pfc", "credit"}, Doc: "what keeps queues from overflowing"},
+	{Name: "xoff", Kind: param.Bytes, Default: "0", Doc: "PFC: an ingress port that holds this much pauses its link; 0: dynamic, alpha times the free buffer"},
+	{Name: "xon", Kind: param.Bytes, Default: "0", Doc: "PFC: and resumes it below this; 0: xoff less two full packets"},
+	{Name: "headroom", Kind: param.Word, Default: "auto", Doc: "PFC: buffer per ingress port for what is under way when a pause takes effect; auto: from the link's rate and delay"},
+}
