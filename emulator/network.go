@@ -10,6 +10,9 @@ import (
 // Time is an instant in picoseconds since the start of the run.
 type Time = instant.Time
 
+// Never is later than every instant of a run.
+const Never = instant.Never
+
 // A Node is a host or a switch: hosts are 0..Hosts-1, switches follow.
 type Node int32
 

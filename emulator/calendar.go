@@ -1,0 +1,260 @@
+package emulator
+
+import "math/bits"
+
+// A calendar is the event queue. Every source of events (a link's wire, a link's transmitter, a
+// host's timer) has at most one entry, so the calendar grows with the network and not with the
+// packets in it. The near future lies in buckets of fixed width, found through a bitmap; the far
+// future waits in a heap and moves over when its bucket comes into reach.
+//
+// The order is total: by time, and among equal times by the order of scheduling. Entries move
+// from the heap to a bucket before anything can be scheduled there directly, so the order of
+// scheduling survives the move.
+type calendar struct {
+	shift   uint   // a bucket spans 1<<shift picoseconds
+	current int64  // absolute number of the bucket that is being emptied
+	buckets []list // by absolute number modulo their count, a power of two
+	busy    []uint64
+	near    int // entries in buckets
+
+	at   []Time   // by source: when; Never if not scheduled
+	next []uint32 // by source: the one behind it in its bucket, plus one
+	far  []farEntry
+	far1 int64 // absolute bucket of the earliest far entry; maxBucket if there is none
+	seq  uint64
+	away []bool // by source: its entry is in the heap
+}
+
+type list struct{ head, tail uint32 } // sources plus one; 0: empty
+
+type farEntry struct {
+	at  Time
+	seq uint64
+	src uint32
+}
+
+const maxBucket = int64(1) << 62
+
+// newCalendar makes room for sources, with buckets of about width and enough of them to span
+// horizon.
+func newCalendar(sources int, width, horizon Time) calendar {
+	c := calendar{far1: maxBucket}
+	for Time(1)<<(c.shift+1) <= width {
+		c.shift++
+	}
+	count := 1024
+	for Time(count)<<c.shift < horizon && count < 1<<20 {
+		count *= 2
+	}
+	c.buckets = make([]list, count)
+	c.busy = make([]uint64, count/64)
+	c.at = make([]Time, sources)
+	c.next = make([]uint32, sources)
+	c.away = make([]bool, sources)
+	for i := range c.at {
+		c.at[i] = Never
+	}
+	return c
+}
+
+// schedule adds the entry of src, which has none, at t, not before the current time.
+func (c *calendar) schedule(src uint32, t Time) {
+	c.at[src] = t
+	bucket := c.bucketOf(t)
+	if bucket >= c.current+int64(len(c.buckets)) {
+		c.pushFar(src, t)
+		return
+	}
+	c.insert(src, t, bucket)
+}
+
+// bucketOf returns the bucket of an instant. A run that stopped between two events has already
+// moved to the later one's bucket; what is scheduled before that goes to the front of it.
+func (c *calendar) bucketOf(t Time) int64 { return max(int64(t)>>c.shift, c.current) }
+
+func (c *calendar) insert(src uint32, t Time, bucket int64) {
+	slot := int(bucket) & (len(c.buckets) - 1)
+	l := &c.buckets[slot]
+	c.near++
+	if l.head == 0 {
+		c.next[src] = 0
+		l.head, l.tail = src+1, src+1
+		c.busy[slot>>6] |= 1 << (slot & 63)
+		return
+	}
+	if c.at[l.tail-1] <= t { // the common case: later than all, or a tie
+		c.next[src] = 0
+		c.next[l.tail-1] = src + 1
+		l.tail = src + 1
+		return
+	}
+	if c.at[l.head-1] > t {
+		c.next[src] = l.head
+		l.head = src + 1
+		return
+	}
+	before := l.head
+	for c.at[c.next[before-1]-1] <= t {
+		before = c.next[before-1]
+	}
+	c.next[src] = c.next[before-1]
+	c.next[before-1] = src + 1
+}
+
+// cancel removes the entry of src, which has one.
+func (c *calendar) cancel(src uint32) {
+	t := c.at[src]
+	c.at[src] = Never
+	if c.away[src] {
+		c.away[src] = false // the heap entry is stale from now on
+		return
+	}
+	slot := int(c.bucketOf(t)) & (len(c.buckets) - 1)
+	l := &c.buckets[slot]
+	c.near--
+	if l.head == src+1 {
+		c.removeHead(l, slot)
+		return
+	}
+	before := l.head
+	for c.next[before-1] != src+1 {
+		before = c.next[before-1]
+	}
+	c.next[before-1] = c.next[src]
+	if l.tail == src+1 {
+		l.tail = before
+	}
+}
+
+func (c *calendar) removeHead(l *list, slot int) {
+	l.head = c.next[l.head-1]
+	if l.head == 0 {
+		l.tail = 0
+		c.busy[slot>>6] &^= 1 << (slot & 63)
+	}
+}
+
+// pop takes the earliest entry that is not after until; ok is false if there is none.
+func (c *calendar) pop(until Time) (src uint32, t Time, ok bool) {
+	slot := int(c.current) & (len(c.buckets) - 1)
+	if c.buckets[slot].head == 0 {
+		if !c.advance() {
+			return 0, 0, false
+		}
+		slot = int(c.current) & (len(c.buckets) - 1)
+	}
+	l := &c.buckets[slot]
+	src = l.head - 1
+	t = c.at[src]
+	if t > until {
+		return 0, 0, false
+	}
+	c.removeHead(l, slot)
+	c.near--
+	c.at[src] = Never
+	return src, t, true
+}
+
+// advance moves to the next bucket that holds anything.
+func (c *calendar) advance() bool {
+	if c.near == 0 {
+		c.dropStale()
+		if len(c.far) == 0 {
+			return false
+		}
+		c.current = c.far1
+		c.migrate()
+		return true
+	}
+	next := c.nextBusy()
+	// Entries of the heap may belong before it only when they were out of reach; migrate keeps
+	// that from happening, since the heap's earliest is never within the horizon.
+	c.current = next
+	if c.far1 < next+int64(len(c.buckets)) {
+		c.migrate()
+	}
+	return true
+}
+
+// nextBusy returns the absolute number of the first bucket after the current one that is not empty.
+func (c *calendar) nextBusy() int64 {
+	mask := len(c.buckets) - 1
+	slot := int(c.current+1) & mask
+	word := slot >> 6
+	set := c.busy[word] >> (slot & 63) << (slot & 63)
+	for set == 0 {
+		word = (word + 1) & (len(c.busy) - 1)
+		set = c.busy[word]
+	}
+	found := word<<6 + bits.TrailingZeros64(set)
+	return c.current + 1 + int64((found-slot)&mask)
+}
+
+// migrate moves what has come into reach from the heap to the buckets.
+func (c *calendar) migrate() {
+	for len(c.far) > 0 {
+		e := c.far[0]
+		if int64(e.at)>>c.shift >= c.current+int64(len(c.buckets)) {
+			break
+		}
+		c.popFar()
+		if c.away[e.src] && c.at[e.src] == e.at {
+			c.away[e.src] = false
+			c.insert(e.src, e.at, int64(e.at)>>c.shift)
+		}
+	}
+	c.noteFar()
+}
+
+func (c *calendar) dropStale() {
+	for len(c.far) > 0 && !(c.away[c.far[0].src] && c.at[c.far[0].src] == c.far[0].at) {
+		c.popFar()
+	}
+	c.noteFar()
+}
+
+func (c *calendar) noteFar() {
+	c.far1 = maxBucket
+	if len(c.far) > 0 {
+		c.far1 = int64(c.far[0].at) >> c.shift
+	}
+}
+
+func (e farEntry) before(o farEntry) bool {
+	return e.at < o.at || e.at == o.at && e.seq < o.seq
+}
+
+func (c *calendar) pushFar(src uint32, t Time) {
+	c.away[src] = true
+	c.seq++
+	c.far = append(c.far, farEntry{t, c.seq, src})
+	i := len(c.far) - 1
+	for i > 0 {
+		parent := (i - 1) / 4
+		if !c.far[i].before(c.far[parent]) {
+			break
+		}
+		c.far[i], c.far[parent] = c.far[parent], c.far[i]
+		i = parent
+	}
+	c.noteFar()
+}
+
+func (c *calendar) popFar() {
+	last := len(c.far) - 1
+	c.far[0] = c.far[last]
+	c.far = c.far[:last]
+	for i := 0; ; {
+		least := i
+		for child := 4*i + 1; child <= 4*i+4 && child < last; child++ {
+			if c.far[child].before(c.far[least]) {
+				least = child
+			}
+		}
+		if least == i {
+			return
+		}
+		c.far[i], c.far[least] = c.far[least], c.far[i]
+		i = least
+	}
+}
