@@ -1,0 +1,194 @@
+package stats
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/weft-transport/weft/compare"
+)
+
+func ref(x float64) *float64 { return &x }
+
+func run(scenario, protocol string, seed uint64, mean *float64) compare.Run {
+	return compare.Run{Kind: "run", Scenario: scenario, Protocol: protocol, Label: "label of " + protocol, Seed: seed,
+		FCT: compare.Distribution{Mean: mean}}
+}
+
+func flow(bytes uint64, start, fct float64) compare.Flow {
+	return compare.Flow{Bytes: bytes, Start: start, End: ref(start + fct), EndReceiver: ref(start + fct - 1), FCT: ref(fct), Ideal: 10, State: "finished"}
+}
+
+func find(t *testing.T, all []compare.Comparison, metric, protocol, over string) compare.Comparison {
+	t.Helper()
+	for _, c := range all {
+		if c.Metric == metric && c.Protocol == protocol && c.Over == over {
+			return c
+		}
+	}
+	t.Fatalf("no comparison of %s over %s by %s", protocol, over, metric)
+	return compare.Comparison{}
+}
+
+func TestComparePairsBySeed(t *testing.T) {
+	runs := []compare.Run{
+		run("s", "roce", 1, ref(10)), run("s", "uet", 2, ref(20)), run("s", "uet", 1, ref(5)),
+		run("s", "roce", 2, ref(40)), run("s", "roce", 3, ref(1e6)), // seed 3 has no partner
+	}
+	c := find(t, Compare(runs), "fct_ns.mean", "uet", "roce")
+	require.InDelta(t, 0.5, *c.Ratio, 1e-9)
+	require.Equal(t, 2, c.N)
+	require.InDelta(t, 0.5, *c.Low, 1e-8)
+	require.Equal(t, "comparison", c.Kind)
+}
+
+func TestCompareHasAllPairsInOrder(t *testing.T) {
+	var runs []compare.Run
+	for _, s := range []string{"b", "a"} {
+		for _, p := range []string{"z", "y", "x"} {
+			runs = append(runs, run(s, p, 1, ref(1)))
+		}
+	}
+	got := Compare(runs)
+	require.Len(t, got, 2*len(Metrics)*3)
+	var pairs []string
+	for _, c := range got[:3] {
+		pairs = append(pairs, c.Scenario+":"+c.Protocol+"/"+c.Over)
+	}
+	require.Equal(t, []string{"b:y/z", "b:x/z", "b:x/y"}, pairs)
+}
+
+func TestCompareDoesNotDependOnTheOrderOfSeeds(t *testing.T) {
+	var runs []compare.Run
+	random := rand.New(rand.NewPCG(1, 2))
+	for seed := range uint64(9) {
+		for _, p := range []string{"a", "b"} {
+			runs = append(runs, run("s", p, seed, ref(1+random.Float64())))
+		}
+	}
+	want := find(t, Compare(runs), "fct_ns.mean", "b", "a")
+	for range 20 {
+		random.Shuffle(len(runs), func(i, j int) { runs[i], runs[j] = runs[j], runs[i] })
+		all := Compare(runs)
+		if all[0].Protocol == "b" {
+			require.Equal(t, want, all[0])
+		}
+	}
+}
+
+func TestCompareWithholdsCensoredRatios(t *testing.T) {
+	runs := []compare.Run{
+		run("s", "a", 1, ref(10)), run("s", "a", 2, ref(10)),
+		run("s", "b", 1, ref(10)), run("s", "b", 2, nil),
+	}
+	c := find(t, Compare(runs), "fct_ns.mean", "b", "a")
+	require.Nil(t, c.Ratio)
+	require.Nil(t, c.Low)
+	require.Equal(t, 2, c.N)
+}
+
+func TestCompareOver(t *testing.T) {
+	runs := []compare.Run{run("s", "a", 1, ref(8)), run("s", "b", 1, ref(2)), run("other", "a", 1, ref(1))}
+	got := CompareOver(runs, "label of b")
+	require.Len(t, got, len(Metrics))
+	require.Equal(t, "a", got[0].Protocol)
+	require.Equal(t, 4.0, *got[0].Ratio)
+}
+
+func TestFill(t *testing.T) {
+	flows := []compare.Flow{flow(1000, 5, 20), flow(3000, 0, 40)}
+	var r compare.Run
+	Fill(&r, flows)
+	require.Equal(t, 2, r.Finished)
+	require.Equal(t, 30.0, *r.FCT.Mean)
+	require.Equal(t, 29.0, *r.FCTReceiver.Mean)
+	require.Equal(t, 40.0, *r.JCT)
+	require.Equal(t, 3.0, *r.Slowdown.Mean)
+	require.Equal(t, 10.0, *r.Ideal)
+	require.Equal(t, 8e11, *r.Goodput.Total, "4000 bytes in 40 ns")
+	require.Equal(t, 4e11, *r.Goodput.MinFlow)
+	require.Less(t, *r.Goodput.Jain, 1.0)
+}
+
+func TestFillWithUnfinishedFlows(t *testing.T) {
+	flows := []compare.Flow{
+		flow(1000, 0, 20), flow(1000, 0, 30),
+		{Bytes: 1000, Ideal: 10, State: "retry", EndReceiver: ref(90)},
+		{Bytes: 1000, Ideal: 10, State: "horizon"}, {Bytes: 1000, Ideal: 10, State: "not started"},
+	}
+	var r compare.Run
+	Fill(&r, flows)
+	require.Equal(t, compare.FailedFlows{Retry: 1, Horizon: 1, Other: 1}, r.Failed)
+	require.Equal(t, r.Flows, r.Finished+r.Failed.Retry+r.Failed.Horizon+r.Failed.Other)
+	require.Nil(t, r.FCT.Mean)
+	require.Nil(t, r.FCT.P50, "the median is the third of five")
+	require.Nil(t, r.JCT)
+	require.Nil(t, r.Slowdown.Max)
+	require.Equal(t, compare.GoodputStats{}, r.Goodput)
+	require.Equal(t, 20.0, *r.FCT.Min)
+	require.Equal(t, 90.0, *r.FCTReceiver.P50, "at the receiver three of five are complete")
+}
+
+func TestFillOfNoFlows(t *testing.T) {
+	var r compare.Run
+	Fill(&r, nil)
+	require.Equal(t, compare.Run{}, r)
+}
+
+func TestBins(t *testing.T) {
+	flows := []compare.Flow{flow(100, 0, 10), flow(101, 0, 20), flow(200, 0, 40), flow(9999, 0, 5), {Bytes: 150, State: "retry", Ideal: 10}}
+	bins := Bins(flows, []uint64{100, 200, 1000})
+	require.Len(t, bins, 3, "the empty bin is left out")
+	require.Equal(t, [2]uint64{0, 100}, [2]uint64{bins[0].FromBytes, bins[0].ToBytes})
+	require.Equal(t, 1.0, *bins[0].Mean)
+	require.Equal(t, 3, bins[1].Flows)
+	require.Nil(t, bins[1].Mean, "an unfinished flow belongs to this bin")
+	require.Equal(t, 4.0, *bins[1].P50)
+	require.Equal(t, [2]uint64{1000, 0}, [2]uint64{bins[2].FromBytes, bins[2].ToBytes})
+	require.Equal(t, 0.5, *bins[2].Mean, "a slowdown below one is reported")
+}
+
+func TestBinEdgesAscend(t *testing.T) {
+	for _, name := range []string{"WebSearch", "FB_Hadoop", "ali-storage2019", "Solar2022", "GoogleRPC2008", "mine"} {
+		edges := BinEdges(name)
+		for i := 1; i < len(edges); i++ {
+			require.Less(t, edges[i-1], edges[i], name)
+		}
+	}
+	require.Equal(t, uint64(30e6), BinEdges("websearch")[10])
+	require.NotEqual(t, BinEdges("websearch"), BinEdges("hadoop"))
+}
+
+func TestAuto(t *testing.T) {
+	auto := DefaultAuto
+	var runs []compare.Run
+	for seed := range uint64(40) {
+		require.False(t, auto.Judge(runs).Done, "seed %d", seed)
+		noise := 1 + 0.5*float64(seed%2)
+		runs = append(runs, run("s", "a", seed, ref(10)), run("s", "b", seed, ref(10*noise)))
+	}
+	v := auto.Judge(runs)
+	require.True(t, v.Done, "Max is reached")
+	require.Equal(t, 40, v.Seeds)
+	require.Greater(t, *v.Widest, auto.HalfWidth)
+	require.Equal(t, "b", v.Of.Protocol)
+}
+
+func TestAutoStopsWhenNarrow(t *testing.T) {
+	var runs []compare.Run
+	for seed := range uint64(5) {
+		require.False(t, DefaultAuto.Judge(runs).Done)
+		runs = append(runs, run("s", "a", seed, ref(10)), run("s", "b", seed, ref(20+float64(seed)/100)))
+	}
+	require.True(t, DefaultAuto.Judge(runs).Done)
+}
+
+func TestAutoDoesNotWaitForCensoredProtocols(t *testing.T) {
+	var runs []compare.Run
+	for seed := range uint64(5) {
+		runs = append(runs, run("s", "a", seed, ref(10)), run("s", "b", seed, nil))
+	}
+	require.True(t, DefaultAuto.Judge(runs).Done)
+	require.False(t, DefaultAuto.Judge(runs[:6]).Done, "Min still holds")
+}
