@@ -71,6 +71,7 @@ type Signal struct {
 	Bytes    int64 // nominal size of the packet that was lost or trimmed
 	InFlight int64
 	LastHop  bool // Trimmed on the link to the destination: no path is to blame
+	RTT      Time // Trimmed: time from sending to this news, retransmitted or not; 0 or NoSample: unknown
 }
 
 // A Controller is the sender's half of one congestion control algorithm. It holds no clock:
