@@ -43,6 +43,7 @@ type Class struct {
 	TrimTail  bool  // with probability 1/2 trims the queue's last packet instead of the arriving one (NDP; avoids phase effects)
 	LastHopQ  int64 // trim or drop limit of the queues that face hosts; 0: QueueBytes
 
+	Routing     Routing // how switches spread this class over equal ways
 	FlowControl FlowControl
 	// XOFF and XON are thresholds of the bytes that one ingress port holds of this class (PFC). XOFF
 	// 0: dynamic, Alpha times the free shared buffer; XON 0: XOFF less two full packets.

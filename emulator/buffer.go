@@ -1,0 +1,116 @@
+package emulator
+
+import "fmt"
+
+// A buffer is the packet memory of one switch. A packet takes room when it is queued and leaves
+// it when its transmission begins. Lossy classes share the pool up to a dynamic threshold
+// (Choudhury, Hahne 1998); lossless classes are held back at their ingress, and what is under way
+// then has headroom set aside.
+type buffer struct {
+	size     int64
+	headroom int64 // set aside for lossless classes, of all ports
+	used     int64
+	max      int64
+}
+
+// free returns what the shared pool has left.
+func (b *buffer) free() int64 { return max(0, b.size-b.headroom-b.used) }
+
+// An ingress is what one class has in the buffer of a switch that came by one link.
+type ingress struct {
+	bytes    int64
+	headroom int64
+	paused   bool // an XOFF was sent and no XON since
+}
+
+func (f *Fabric) buildBuffers() error {
+	classes := len(f.classes)
+	f.switches = make([]buffer, f.net.Switches)
+	f.ingress = make([]ingress, len(f.queues))
+	f.since = make([]Time, len(f.queues))
+	for i := range f.since {
+		f.since[i] = Never
+	}
+	var fixed = make([]int64, f.net.Switches) // what static thresholds may fill
+	for i, l := range f.net.Links {
+		if s := int(l.From) - f.net.Hosts; s >= 0 {
+			f.switches[s].size += int64(float64(l.RateBps) * DefaultBuffer)
+		}
+		s := int(l.To) - f.net.Hosts
+		if s < 0 {
+			continue
+		}
+		for c := range f.classes {
+			if f.classes[c].FlowControl != PFC {
+				continue
+			}
+			in := &f.ingress[i*classes+c]
+			if in.headroom = f.classes[c].Headroom; in.headroom == 0 {
+				in.headroom = f.headroom(int32(i))
+			}
+			f.switches[s].headroom += in.headroom
+			fixed[s] += f.classes[c].XOFF + in.headroom
+		}
+	}
+	for s := range f.switches {
+		b := &f.switches[s]
+		if f.cfg.BufferBytes > 0 {
+			b.size = f.cfg.BufferBytes
+		}
+		if need := max(fixed[s], b.headroom+f.cfg.MaxWireBytes); need > b.size {
+			return fmt.Errorf("%s has a buffer of %d bytes, and its lossless classes need %d for thresholds and headroom: give it more, or lower xoff or headroom", f.net.NodeNames[f.net.Hosts+s], b.size, need)
+		}
+	}
+	f.buildCredits()
+	return nil
+}
+
+// headroom returns the bytes that can still arrive by a link after its receiver decided to pause
+// it: the frame waits for a full packet on the way back, travels, and finds a full packet on its
+// way; meanwhile the wire is full; and the packet that crossed the threshold has come already.
+func (f *Fabric) headroom(link int32) int64 {
+	p, back := &f.ports[link], &f.ports[f.net.Links[link].Reverse]
+	wait := back.serialise(f.cfg.MaxWireBytes+pauseFrameBytes) + back.delay + p.delay
+	return int64(wait)*65536/p.psPerByte + 2*f.cfg.MaxWireBytes
+}
+
+// admit tells whether the buffer takes a packet for the queue of a link, of which its class holds
+// so many bytes.
+func (f *Fabric) admit(link int32, r *record, held int64) bool {
+	b := &f.switches[int(f.net.Links[link].From)-len(f.hosts)]
+	size := int64(r.size)
+	if f.plan.pfc>>r.class&1 != 0 {
+		return b.used+size <= b.size
+	}
+	c := &f.classes[r.class]
+	if held+size <= c.ReserveBytes {
+		return b.used+size <= b.size
+	}
+	free := b.free()
+	if size > free {
+		return false
+	}
+	return c.Alpha == 0 || float64(held+size) <= c.Alpha*float64(free)
+}
+
+// charge books a packet that is being queued at a link.
+func (f *Fabric) charge(link int32, r *record) {
+	b := &f.switches[int(f.net.Links[link].From)-len(f.hosts)]
+	b.used += int64(r.size)
+	b.max = max(b.max, b.used)
+	if f.plan.pfc>>r.class&1 != 0 {
+		f.hold(b, r)
+	}
+}
+
+// release books a packet that leaves the buffer.
+func (f *Fabric) release(link int32, r *record) {
+	b := &f.switches[int(f.net.Links[link].From)-len(f.hosts)]
+	b.used -= int64(r.size)
+	if f.plan.pfc>>r.class&1 != 0 {
+		f.letGo(b, r)
+	}
+	if f.plan.credit>>r.class&1 != 0 {
+		f.returnCredit(r.ingress, r)
+	}
+}

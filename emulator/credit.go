@@ -1,0 +1,46 @@
+package emulator
+
+// Link credits (credit-based flow control of the UE link layer): the sending end of a link has
+// as many bytes as the receiving end has promised room for, and gets them back when packets leave.
+
+func (f *Fabric) buildCredits() {
+	if f.plan.credit == 0 {
+		return
+	}
+	f.credit = make([]int64, len(f.queues))
+	for i := range f.ports {
+		for c := range f.classes {
+			if f.plan.credit>>c&1 == 0 {
+				continue
+			}
+			bytes := f.classes[c].CreditBytes
+			if bytes == 0 {
+				bytes = 2 * f.headroom(int32(i))
+			}
+			f.credit[i*len(f.classes)+c] = bytes
+		}
+	}
+}
+
+// spendCredit books a packet that is sent. A class without credit for a full packet is blocked.
+func (f *Fabric) spendCredit(link int32, r *record) {
+	left := &f.credit[int(link)*len(f.classes)+int(r.class)]
+	*left -= int64(r.size)
+	if *left < f.cfg.MaxWireBytes {
+		f.block(link, int(r.class))
+	}
+}
+
+// returnCredit sends the credit of a packet that left the buffer back over the link it came by.
+func (f *Fabric) returnCredit(link int32, r *record) {
+	back := &f.ports[f.net.Links[link].Reverse]
+	f.agendaAdd(f.now+back.delay, action{kind: creditBack, link: link, class: r.class, bytes: int64(r.size)})
+}
+
+func (f *Fabric) regainCredit(link int32, class int, bytes int64) {
+	left := &f.credit[int(link)*len(f.classes)+class]
+	*left += bytes
+	if *left >= f.cfg.MaxWireBytes {
+		f.unblock(link, class)
+	}
+}

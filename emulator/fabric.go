@@ -1,0 +1,518 @@
+package emulator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/weft-transport/weft/transport/core"
+)
+
+// Routing says how a switch chooses among equal ways.
+type Routing uint8
+
+// Ways to choose.
+const (
+	ECMP     Routing = iota // by a hash of addresses, protocol and entropy value, with a salt per switch
+	Random                  // per packet
+	Adaptive                // per packet, the shortest queue; ties are broken at random
+)
+
+// ParseRouting reads "ecmp", "random" or "adaptive".
+func ParseRouting(word string) (Routing, error) {
+	for r, name := range [...]string{"ecmp", "random", "adaptive"} {
+		if word == name {
+			return Routing(r), nil
+		}
+	}
+	return 0, fmt.Errorf("%q is not a way of routing; expected ecmp, random or adaptive", word)
+}
+
+// Seeds of a fabric are apart, so that one can vary while the others stay.
+type Seeds struct {
+	Salt uint64 // of the switches' hashes, random and adaptive choices
+	Loss uint64 // of the fates of packets on links
+	Mark uint64 // of probabilistic marking and trimming
+}
+
+// A Config completes a Network to a Fabric.
+type Config struct {
+	Classes      []Class // 1 to MaxClasses; packets name them by index
+	LinkOverhead int64   // bytes a packet occupies on the wire beside what follows the IP header: Ethernet, preamble, gap, IP, UDP, checksum
+	BufferBytes  int64   // shared buffer of a switch; 0: DefaultBuffer of its ports
+	MaxWireBytes int64   // of the largest packet, for headroom and event density; 0: 4160
+	Seeds        Seeds
+	RerouteLocal Time // after a link failure its switches use other links; Never: they do not
+	RerouteAll   Time // after a failure all routes are computed anew; Never: they are not
+	SamplePeriod Time // of queue lengths; 0: no samples
+	Check        bool // invariants that cost time are checked while running
+}
+
+// DefaultBuffer is the buffer of a switch per bit per second of all its ports: 165 MB for 51.2
+// Tbit/s, as the largest switch chips of 2023-2025 have it, 25.8 us of every port's rate.
+const DefaultBuffer = 165e6 / 51.2e12
+
+// A port is the sending end of a directed link, with the wire behind it. Everything that the
+// passage of a packet touches of a link is in these 64 bytes and its queues.
+type port struct {
+	freeAt    Time   // when the transmitter is done with the packet before
+	delay     Time   // propagation, and the delay of the switch it leads to
+	psPerByte int64  // serialisation time of a byte, times 65536
+	wireHead  uint32 // packets under way, in order of arrival; record numbers
+	wireTail  uint32
+	to        int32 // node
+	servBytes int32 // size of the packet in the transmitter, still counted as queued until freeAt
+	servClass uint8
+	nonEmpty  uint8 // classes with queued packets
+	blocked   uint8 // classes that are paused or out of credit
+	state     uint8 // see below
+	txPackets uint32
+	txBytes   uint64
+}
+
+// States of a port.
+const (
+	txPending uint8 = 1 << iota // the end of the transmission is in the calendar
+	toHost                      // leads to a host
+	fromHost                    // leads from a host: the card pulls from its Stack
+	impaired                    // has a loss model
+	downNow                     // the cable is cut: what is sent is lost
+)
+
+func (p *port) serialise(bytes int64) Time { return Time(bytes * p.psPerByte >> 16) }
+
+// A Fabric is a network in virtual time. It is not safe for concurrent use; runs that are apart
+// share nothing.
+type Fabric struct {
+	net     *Network
+	cfg     Config
+	classes []Class
+	plan    service // in which order classes are served
+
+	cal     calendar
+	now     Time
+	packets pool
+	ports   []port
+	queues  []queue // by link*classes+class
+	routing *routes
+	salts   []uint32 // by switch
+
+	hosts    []host
+	switches []buffer
+	ingress  []ingress     // by link*classes+class: what arrived by that link and is still buffered
+	lossy    []*impairment // by link; nil without a loss model
+	credit   []int64       // by link*classes+class: bytes that may still be sent; only for classes with credits
+	since    []Time        // by link*classes+class: paused since; Never if not
+	control  agenda
+	rand     rng // random and adaptive choices
+	markRand rng // probabilistic marks and trims
+	cut      []bool
+
+	stats   []PortStats
+	totals  Totals
+	depths  histogram
+	hash    uint64
+	stopped bool
+	broken  error
+	sampled []func(now Time)
+}
+
+// A host is one network card: its link and the Stacks behind it.
+type host struct {
+	uplink int32
+	stacks []attached
+	turn   int  // index of the Stack that is asked first
+	timer  Time // when its entry in the calendar is due; Never if there is none
+}
+
+type attached struct {
+	stack   core.Stack
+	proto   core.Proto
+	weight  int64
+	deficit int64
+}
+
+// New builds a fabric. Errors are mistakes of the Network or the Config.
+func New(n *Network, cfg Config) (*Fabric, error) {
+	if len(cfg.Classes) == 0 || len(cfg.Classes) > MaxClasses {
+		return nil, fmt.Errorf("a fabric has 1 to %d classes, not %d", MaxClasses, len(cfg.Classes))
+	}
+	if cfg.MaxWireBytes == 0 {
+		cfg.MaxWireBytes = 4160
+	}
+	routing, err := newRoutes(n, func(int) bool { return true })
+	if err != nil {
+		return nil, err
+	}
+	f := &Fabric{
+		net: n, cfg: cfg, classes: append([]Class(nil), cfg.Classes...), routing: routing,
+		ports: make([]port, len(n.Links)), queues: make([]queue, len(n.Links)*len(cfg.Classes)),
+		hosts: make([]host, n.Hosts), salts: make([]uint32, n.Switches),
+		stats: make([]PortStats, len(n.Links)), cut: make([]bool, len(n.Links)),
+		rand: rng{derive(cfg.Seeds.Salt, 1)}, markRand: rng{derive(cfg.Seeds.Mark, 2)},
+	}
+	f.plan = newService(f.classes)
+	for i := range f.salts {
+		f.salts[i] = uint32(derive(cfg.Seeds.Salt, 3, uint64(i)))
+	}
+	f.packets.init()
+	if err := f.buildPorts(); err != nil {
+		return nil, err
+	}
+	if err := f.buildBuffers(); err != nil {
+		return nil, err
+	}
+	f.buildCalendar()
+	if cfg.SamplePeriod > 0 {
+		f.control.add(cfg.SamplePeriod, action{kind: takeSample})
+		f.armControl()
+	}
+	return f, nil
+}
+
+func (f *Fabric) buildPorts() error {
+	for h := range f.hosts {
+		f.hosts[h] = host{uplink: -1, timer: Never}
+	}
+	for i, l := range f.net.Links {
+		if l.RateBps <= 0 || l.Delay < 0 {
+			return fmt.Errorf("link %s has rate %d bps and delay %v; expected a positive rate and no negative delay", l.Name, l.RateBps, l.Delay)
+		}
+		p := &f.ports[i]
+		p.to, p.delay = int32(l.To), l.Delay
+		f.setRate(i, l.RateBps)
+		if int(l.To) < f.net.Hosts {
+			p.state |= toHost
+		} else {
+			p.delay += f.net.SwitchDelay
+		}
+		if int(l.From) < f.net.Hosts {
+			p.state |= fromHost
+			f.hosts[l.From].uplink = int32(i)
+		}
+	}
+	for h := range f.hosts {
+		if f.hosts[h].uplink < 0 {
+			return fmt.Errorf("host %d has no cable", h)
+		}
+	}
+	return nil
+}
+
+func (f *Fabric) setRate(link int, bps int64) {
+	f.ports[link].psPerByte = int64(8e12 * 65536 / float64(bps))
+}
+
+// buildCalendar sizes buckets so that about one event falls into each when all links are busy.
+func (f *Fabric) buildCalendar() {
+	var slowest, longest Time = 1, 1
+	for i := range f.ports {
+		p := &f.ports[i]
+		slowest = max(slowest, p.serialise(f.cfg.MaxWireBytes))
+		longest = max(longest, p.serialise(f.cfg.MaxWireBytes)+p.delay)
+	}
+	width := max(1, slowest/Time(len(f.ports)))
+	f.cal = newCalendar(2*len(f.ports)+len(f.hosts)+1, min(width, 4096), longest+longest/8)
+}
+
+// Attach gives a host a Stack. Packets are handed to the Stack of their protocol; when several
+// share a host, its link is shared by weight.
+func (f *Fabric) Attach(h int, s core.Stack, proto core.Proto, weight int) {
+	f.hosts[h].stacks = append(f.hosts[h].stacks, attached{stack: s, proto: proto, weight: int64(max(weight, 1)) * f.cfg.MaxWireBytes})
+	f.Wake(h)
+}
+
+// Now returns the current instant.
+func (f *Fabric) Now() Time { return f.now }
+
+// Wake tells the fabric that the Stacks of a host were given work from outside.
+func (f *Fabric) Wake(h int) {
+	f.pull(h)
+	f.armTimer(h)
+}
+
+// At runs do at t (or now, if that has passed). For flow starts and other rare things.
+func (f *Fabric) At(t Time, do func(now Time)) {
+	f.control.add(max(t, f.now), action{kind: callOut, do: do})
+	f.armControl()
+}
+
+// Stop ends Run after the current event.
+func (f *Fabric) Stop() { f.stopped = true }
+
+// ErrInterrupted is returned by Run when its context ended.
+var ErrInterrupted = errors.New("interrupted")
+
+// Run lets time pass until nothing is left to do, Stop is called, or until is reached. It returns
+// ErrInterrupted when ctx ends, or the invariant that broke.
+func (f *Fabric) Run(ctx context.Context, until Time) error {
+	links := uint32(len(f.ports))
+	timers := 2 * links
+	agendaSource := timers + uint32(len(f.hosts))
+	f.stopped = false
+	for !f.stopped && f.broken == nil {
+		src, t, ok := f.cal.pop(until)
+		if !ok {
+			break
+		}
+		f.now = t
+		f.totals.Events++
+		switch {
+		case src < links:
+			f.arrive(int32(src))
+		case src < timers:
+			f.transmitted(int32(src - links))
+		case src < agendaSource:
+			f.timeout(int(src - timers))
+		default:
+			f.runAgenda()
+		}
+		if f.totals.Events&0x3fff == 0 && ctx.Err() != nil {
+			return ErrInterrupted
+		}
+	}
+	return f.broken
+}
+
+// arrive takes the packet at the far end of a link off the wire.
+func (f *Fabric) arrive(link int32) {
+	p := &f.ports[link]
+	i := p.wireHead
+	r := &f.packets.records[i]
+	p.wireHead = r.next
+	if p.wireHead != 0 {
+		f.cal.schedule(uint32(link), f.packets.records[p.wireHead].arrive)
+	}
+	if p.state&(impaired|downNow) != 0 && f.lost(link, i) {
+		return
+	}
+	if p.state&toHost != 0 {
+		if f.plan.credit>>r.class&1 != 0 {
+			f.returnCredit(link, r)
+		}
+		f.deliver(int(p.to), i)
+		return
+	}
+	out := f.route(int(p.to)-len(f.hosts), i)
+	if out < 0 {
+		f.drop(link, i, DropFault)
+		return
+	}
+	f.enqueue(out, link, i)
+}
+
+// deliver hands a packet to its Stack.
+func (f *Fabric) deliver(h int, i uint32) {
+	r := &f.packets.records[i]
+	p := f.packets.cold(i)
+	p.Flags = r.flags & packetFlags
+	if r.flags&recMarked != 0 {
+		p.ECN = core.CE
+	}
+	if r.flags&core.WasTrimmed != 0 {
+		p.Payload.Length = 0
+	}
+	f.totals.Delivered++
+	f.foldHash(uint64(h), p)
+	for s := range f.hosts[h].stacks {
+		if a := &f.hosts[h].stacks[s]; a.proto == p.Proto {
+			a.stack.HandlePacket(f.now, p)
+			break
+		}
+	}
+	f.packets.free(i)
+	f.Wake(h)
+}
+
+func (f *Fabric) foldHash(h uint64, p *core.Packet) {
+	head := uint64(p.Header[0])<<56 | uint64(p.Header[4])<<48 | uint64(p.Header[5])<<40 | uint64(p.Header[6])<<32 |
+		uint64(p.Header[7])<<24 | uint64(p.Header[9])<<16 | uint64(p.Header[11])<<8 | uint64(p.Flags)
+	f.hash = mix64(f.hash ^ uint64(f.now)*0x9e3779b97f4a7c15 ^ head ^ h<<20 ^ uint64(p.ECN))
+}
+
+// transmitted is called when the transmitter of a link is free and something waits for it.
+func (f *Fabric) transmitted(link int32) {
+	p := &f.ports[link]
+	p.state &^= txPending
+	if p.state&fromHost != 0 {
+		f.pull(int(f.net.Links[link].From))
+		return
+	}
+	f.serve(link)
+}
+
+// pull asks the Stacks of a host for packets while its link is free.
+func (f *Fabric) pull(h int) {
+	hst := &f.hosts[h]
+	p := &f.ports[hst.uplink]
+	if p.freeAt > f.now || p.state&(txPending|downNow) != 0 || len(hst.stacks) == 0 {
+		return
+	}
+	i := f.packets.take()
+	pkt := f.packets.cold(i)
+	if !f.offer(hst, core.Pull{Open: ^core.ClassMask(p.blocked)}, pkt) {
+		f.packets.free(i)
+		return
+	}
+	f.inject(h, hst.uplink, i, pkt)
+}
+
+// offer asks one Stack, or several by deficit round robin.
+func (f *Fabric) offer(hst *host, pull core.Pull, pkt *core.Packet) bool {
+	if len(hst.stacks) == 1 {
+		return hst.stacks[0].stack.Transmit(f.now, pull, pkt)
+	}
+	for tries := 0; tries < 2*len(hst.stacks); tries++ {
+		a := &hst.stacks[hst.turn]
+		if a.deficit <= 0 {
+			a.deficit += a.weight
+			hst.turn = (hst.turn + 1) % len(hst.stacks)
+			continue
+		}
+		if a.stack.Transmit(f.now, pull, pkt) {
+			a.deficit -= pkt.Bytes() + f.cfg.LinkOverhead
+			return true
+		}
+		a.deficit = 0
+	}
+	return false
+}
+
+// inject puts a packet that a host gave on its wire.
+func (f *Fabric) inject(h int, link int32, i uint32, pkt *core.Packet) {
+	if int(pkt.To) >= len(f.hosts) || int(pkt.From) != h || int(pkt.Class) >= len(f.classes) {
+		panic(fmt.Sprintf("emulator: host %d sent from %d to %d in class %d", h, pkt.From, pkt.To, pkt.Class))
+	}
+	r := &f.packets.records[i]
+	r.dst = uint32(pkt.To)
+	r.hash = uint32(mix64(uint64(pkt.From)<<40 ^ uint64(pkt.To)<<20 ^ uint64(pkt.EV) ^ uint64(pkt.Proto)<<17))
+	r.size = uint16(pkt.Bytes() + f.cfg.LinkOverhead)
+	r.class = uint8(pkt.Class)
+	r.flags = pkt.Flags & core.Trimmable
+	if pkt.ECN != core.NotECT {
+		r.flags |= recECT
+	}
+	if pkt.Payload.Length > 0 || pkt.Flags&core.Trimmable != 0 {
+		r.flags |= recData
+		f.totals.DataSent++
+	}
+	f.totals.Sent++
+	f.launch(link, i, r)
+	f.setTransmitted(link)
+}
+
+// launch starts the transmission of a packet on a free link.
+func (f *Fabric) launch(link int32, i uint32, r *record) {
+	p := &f.ports[link]
+	size := int64(r.size)
+	p.freeAt = f.now + p.serialise(size)
+	p.servBytes, p.servClass = int32(size), r.class
+	p.txPackets++
+	p.txBytes += uint64(size)
+	f.totals.Transmissions++
+	if f.plan.credit != 0 && f.plan.credit>>r.class&1 != 0 {
+		f.spendCredit(link, r)
+	}
+	r.arrive = p.freeAt + p.delay
+	r.next = 0
+	if p.wireHead == 0 {
+		p.wireHead, p.wireTail = i, i
+		f.cal.schedule(uint32(link), r.arrive)
+		return
+	}
+	f.packets.records[p.wireTail].next = i
+	p.wireTail = i
+}
+
+// setTransmitted arranges a call of transmitted at the end of the current transmission.
+func (f *Fabric) setTransmitted(link int32) {
+	p := &f.ports[link]
+	if p.state&txPending == 0 {
+		p.state |= txPending
+		f.cal.schedule(uint32(len(f.ports))+uint32(link), p.freeAt)
+	}
+}
+
+// timeout runs when a host's timer is due.
+func (f *Fabric) timeout(h int) {
+	hst := &f.hosts[h]
+	hst.timer = Never
+	due := false
+	for s := range hst.stacks {
+		if hst.stacks[s].stack.Deadline() <= f.now {
+			hst.stacks[s].stack.HandleTimeout(f.now)
+			due = true
+		}
+	}
+	if due {
+		f.pull(h)
+	}
+	f.armTimer(h)
+}
+
+// armTimer sees to it that the earliest deadline of a host is in the calendar. An entry that is
+// too early stays: it costs one look when it comes up.
+func (f *Fabric) armTimer(h int) {
+	hst := &f.hosts[h]
+	due := Never
+	for s := range hst.stacks {
+		due = min(due, hst.stacks[s].stack.Deadline())
+	}
+	if due >= hst.timer {
+		return
+	}
+	source := uint32(2*len(f.ports) + h)
+	if hst.timer != Never {
+		f.cal.cancel(source)
+	}
+	hst.timer = max(due, f.now)
+	f.cal.schedule(source, hst.timer)
+}
+
+// route chooses the link a packet leaves a switch by; -1: there is no way.
+func (f *Fabric) route(sw int, i uint32) int32 {
+	r := &f.packets.records[i]
+	rt := f.routing
+	leaf := rt.leafOf[r.dst]
+	if rt.isLeaf[sw] == leaf {
+		return rt.down[r.dst]
+	}
+	set := rt.sets[sw*rt.leaves+int(leaf)]
+	n := set.count()
+	if n <= 1 {
+		if n == 0 {
+			return -1
+		}
+		return rt.hops[set.start()]
+	}
+	switch f.classes[r.class].Routing {
+	case Random:
+		return rt.hops[set.start()+uint32(f.rand.next()>>32*uint64(n)>>32)]
+	case Adaptive:
+		return f.leastLoaded(rt.hops[set.start():set.start()+n], int(r.class))
+	}
+	h := mix32(r.hash ^ f.salts[sw])
+	return rt.hops[set.start()+uint32(uint64(h)*uint64(n)>>32)]
+}
+
+// leastLoaded returns the link with the least queued for a class, ties broken at random.
+func (f *Fabric) leastLoaded(links []int32, class int) int32 {
+	best, ties := links[0], uint64(0)
+	least := int64(1) << 62
+	for _, l := range links {
+		load := f.backlog(l, class)
+		if f.ports[l].blocked>>class&1 != 0 {
+			load += 1 << 40 // a paused link is the last resort
+		}
+		switch {
+		case load < least:
+			best, least, ties = l, load, 1
+		case load == least:
+			ties++
+			if f.rand.next()%ties == 0 {
+				best = l
+			}
+		}
+	}
+	return best
+}

@@ -1,0 +1,116 @@
+package emulator
+
+import "fmt"
+
+// A FaultKind is what goes wrong.
+type FaultKind uint8
+
+// Kinds of faults.
+const (
+	LinkDown FaultKind = iota // the cable is cut: what is on it and what is sent is lost
+	SlowLink                  // it runs at Factor times its rate
+	LinkLoss                  // it loses packets by Loss
+	SlowHost                  // the link of a host, both ways, runs at Factor times its rate
+)
+
+// A Fault happens to some links at a time and ends after a while.
+type Fault struct {
+	Kind   FaultKind
+	Links  []int // directed; name both directions for both
+	At     Time
+	For    Time    // Never, or 0: to the end of the run
+	Every  Time    // repeated with this period (flapping); 0: once
+	Count  int     // how often, when repeated; 0: to the end of the run
+	Factor float64 // for SlowLink and SlowHost
+	Loss   Loss    // for LinkLoss
+}
+
+// Schedule enters a fault. The error says what does not fit the network.
+func (f *Fabric) Schedule(fault Fault) error {
+	for _, l := range fault.Links {
+		if l < 0 || l >= len(f.ports) {
+			return fmt.Errorf("fault on link %d: the network has links 0 to %d", l, len(f.ports)-1)
+		}
+	}
+	if (fault.Kind == SlowLink || fault.Kind == SlowHost) && !(fault.Factor > 0) {
+		return fmt.Errorf("a slow link needs a factor above 0, not %g; use down for a dead one", fault.Factor)
+	}
+	if fault.Every > 0 && (fault.For <= 0 || fault.For >= fault.Every) {
+		return fmt.Errorf("a fault repeated every %v must last less than that, not %v", fault.Every, fault.For)
+	}
+	f.begin(fault, 1)
+	return nil
+}
+
+func (f *Fabric) begin(fault Fault, round int) {
+	f.At(fault.At, func(Time) {
+		for _, l := range fault.Links {
+			f.strike(l, fault)
+		}
+		if fault.For > 0 && fault.For != Never {
+			f.At(fault.At+fault.For, func(Time) {
+				for _, l := range fault.Links {
+					f.heal(l, fault)
+				}
+			})
+		}
+		if fault.Every > 0 && (fault.Count == 0 || round < fault.Count) {
+			fault.At += fault.Every
+			f.begin(fault, round+1)
+		}
+	})
+}
+
+func (f *Fabric) strike(l int, fault Fault) {
+	switch fault.Kind {
+	case LinkDown:
+		f.cutLink(int32(l))
+	case SlowLink, SlowHost:
+		f.setRate(l, max(1, int64(float64(f.net.Links[l].RateBps)*fault.Factor)))
+	case LinkLoss:
+		f.SetLoss(l, fault.Loss)
+	}
+}
+
+func (f *Fabric) heal(l int, fault Fault) {
+	switch fault.Kind {
+	case LinkDown:
+		f.mendLink(int32(l))
+	case SlowLink, SlowHost:
+		f.setRate(l, f.net.Links[l].RateBps)
+	case LinkLoss:
+		f.SetLoss(l, Loss{})
+	}
+}
+
+// cutLink takes one direction of a link down. Its pauses end; its card, if a host's, stops.
+func (f *Fabric) cutLink(l int32) {
+	f.cut[l] = true
+	f.ports[l].state |= downNow
+	for c := range f.classes {
+		f.ingress[int(l)*len(f.classes)+c].paused = false
+		if f.plan.pfc>>c&1 != 0 {
+			f.unblock(l, c)
+		}
+	}
+	f.rerouteAround(l)
+}
+
+func (f *Fabric) mendLink(l int32) {
+	f.cut[l] = false
+	f.ports[l].state &^= downNow
+	f.rerouteAround(l)
+	f.resume(l)
+}
+
+// rerouteAround arranges what the switches do about a change: the one that sends on the link by
+// itself, all of them when the routing protocol has converged.
+func (f *Fabric) rerouteAround(l int32) {
+	sw := int32(f.net.Links[l].From) - int32(len(f.hosts))
+	if sw >= 0 && f.cfg.RerouteLocal != Never {
+		f.agendaAdd(f.now+f.cfg.RerouteLocal, action{kind: repairSwitch, link: sw})
+	}
+	if f.cfg.RerouteAll != Never {
+		f.agendaAdd(f.now+f.cfg.RerouteAll, action{kind: recomputeAll})
+	}
+}
