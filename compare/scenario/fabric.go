@@ -1,0 +1,250 @@
+package scenario
+
+import (
+	"fmt"
+	"path"
+
+	"github.com/weft-transport/weft/emulator"
+	"github.com/weft-transport/weft/transport/instant"
+	"github.com/weft-transport/weft/transport/param"
+)
+
+// A Fabric is the network of a scenario, resolved.
+type Fabric struct {
+	Topology string       // name in emulator.Topologies
+	Params   param.Values // the topology's own parameters
+	Spec     emulator.Spec
+	Network  *emulator.Network // what the topology built
+
+	PayloadMTU   int64 // payload bytes of a full packet
+	LinkOverhead int64 // bytes on the wire around the IP packet: Ethernet header, FCS, preamble, gap
+	WireBytes    int64 // fixes the wire size of a full data packet, whatever the headers; 0: headers and LinkOverhead are counted
+
+	Buffer  Buffer
+	Reroute Reroute
+	Routing string // how switches spread packets: "ecmp", "random", "adaptive", ...; "": as the protocol says
+
+	Loss     Loss       // on every link, in each direction
+	LinkLoss []LinkLoss // on some links instead; the last that matches counts
+
+	SamplePeriod instant.Time // of queue and link samples; 0: none
+}
+
+// A Buffer is the packet memory of each switch.
+type Buffer struct {
+	PerSwitch int64   // bytes; 0: sized by the topology
+	Alpha     float64 // dynamic threshold: a queue may hold Alpha times the free memory
+}
+
+// Reroute says when switches learn of a dead link; instant.Never: not at all.
+type Reroute struct {
+	Local  instant.Time // the switches at its ends, after the failure
+	Global instant.Time // all others
+}
+
+// LineRateBps returns the rate of the hosts' links.
+func (f *Fabric) LineRateBps() int64 {
+	for i := range f.Network.Links {
+		if l := &f.Network.Links[i]; int(l.From) < f.Network.Hosts {
+			return l.RateBps
+		}
+	}
+	return f.Spec.RateBps
+}
+
+// Leaves returns the switch that each host hangs on.
+func (f *Fabric) Leaves() []int32 {
+	leaf := make([]int32, f.Network.Hosts)
+	for i := range f.Network.Links {
+		if l := &f.Network.Links[i]; int(l.From) < f.Network.Hosts {
+			leaf[l.From] = int32(l.To)
+		}
+	}
+	return leaf
+}
+
+// LossByLink returns the loss of every link of the network, by index.
+func (f *Fabric) LossByLink() []Loss {
+	losses := make([]Loss, len(f.Network.Links))
+	for i := range losses {
+		losses[i] = f.Loss
+	}
+	for _, special := range f.LinkLoss {
+		for _, link := range special.Links {
+			losses[link] = special.Loss
+		}
+	}
+	return losses
+}
+
+// links returns the links whose names match a pattern such as "leaf0-spine*" (path.Match), with
+// their other directions unless oneWay.
+func (f *Fabric) links(pattern string, oneWay bool) ([]int, error) {
+	if _, err := path.Match(pattern, ""); err != nil {
+		return nil, fmt.Errorf("%q is not a pattern of link names (%v)", pattern, err)
+	}
+	n := f.Network
+	chosen := make([]bool, len(n.Links))
+	var found []int
+	for i := range n.Links {
+		if match, _ := path.Match(pattern, n.Links[i].Name); match {
+			chosen[i] = true
+			if !oneWay {
+				chosen[n.Links[i].Reverse] = true
+			}
+		}
+	}
+	for i, c := range chosen {
+		if c {
+			found = append(found, i)
+		}
+	}
+	if found == nil {
+		return nil, fmt.Errorf("no link is called %q; links are called %s", pattern, f.someLinks())
+	}
+	return found, nil
+}
+
+// someLinks gives examples of link names: the first up of each tier.
+func (f *Fabric) someLinks() string {
+	text, tiers := "", map[uint8]bool{}
+	for i := range f.Network.Links {
+		l := &f.Network.Links[i]
+		if l.Up && !tiers[l.Tier] {
+			tiers[l.Tier] = true
+			text += l.Name + ", "
+		}
+	}
+	return text + "..."
+}
+
+// Limits of packet sizes.
+const (
+	minPayload, maxPayload = 64, 65_000
+	maxOverhead            = 1024
+)
+
+// readFabric reads and builds the fabric. dir is where relative paths start.
+func readFabric(r *reader, in *inputs) Fabric {
+	var f Fabric
+	f.Topology = r.text("topology", "leafspine")
+	entry, err := emulator.Topologies.Lookup(f.Topology)
+	if err != nil {
+		r.fail(r.node.child("topology"), "topology", err.Error()+suggest(f.Topology, emulator.Topologies.Names()))
+		return f
+	}
+	fromFile := declares(entry.Params, "file")
+	f.Spec = readSpec(r, fromFile)
+	f.PayloadMTU = r.whole("payloadMTU", 4096, minPayload, maxPayload)
+	f.LinkOverhead = r.bytes("linkOverhead", 38)
+	f.WireBytes = r.bytes("wireBytes", 0)
+	f.Buffer = readBuffer(r.mapping("buffer"))
+	f.Reroute = readReroute(r.mapping("reroute"))
+	f.Routing = r.text("routing", "")
+	loss := r.mapping("loss")
+	f.SamplePeriod = r.time("samplePeriod", 0)
+	in.join(r, "file")
+	f.Params = r.resolve(entry.Params)
+	if *r.err != nil {
+		return f
+	}
+	f.checkSizes(r)
+	f.build(r, entry)
+	if *r.err == nil {
+		readLosses(loss, &f)
+	}
+	return f
+}
+
+func declares(params []param.Param, name string) bool {
+	for _, p := range params {
+		if p.Name == name {
+			return true
+		}
+	}
+	return false
+}
+
+// readSpec reads what all topologies have in common. A topology that comes from a file knows
+// these things itself: what is not given stays zero.
+func readSpec(r *reader, fromFile bool) emulator.Spec {
+	s := emulator.Spec{Hosts: 128, RateBps: 400e9, LinkDelay: 500 * instant.Nanosecond, SwitchDelay: 500 * instant.Nanosecond, Oversubscription: 1}
+	if fromFile {
+		s = emulator.Spec{}
+	}
+	s.Hosts = int(r.whole("hosts", int64(s.Hosts), 1, 1<<20))
+	s.RateBps = r.rate("rate", s.RateBps)
+	s.LinkDelay = r.time("linkDelay", s.LinkDelay)
+	s.SwitchDelay = r.time("switchDelay", s.SwitchDelay)
+	s.Oversubscription = r.number("oversubscription", s.Oversubscription, 0.001, 1024)
+	s.TierRateBps = readEach(r, "tierRates", "rates, host links first", parsePositiveRate)
+	s.TierDelay = readEach(r, "tierDelays", "times, host links first", parseDuration)
+	for _, delay := range append([]instant.Time{s.LinkDelay, s.SwitchDelay}, s.TierDelay...) {
+		if delay > instant.Second {
+			r.fail(nil, "", fmt.Sprintf("a delay of %v is longer than a second", delay))
+		}
+	}
+	return s
+}
+
+// readEach reads a list of scalars.
+func readEach[T any](r *reader, field, expected string, parse func(string) (T, error)) []T {
+	var out []T
+	for i, n := range r.list(field, expected) {
+		if n.kind != scalarNode || n.null {
+			r.fail(n, fmt.Sprintf("%s.%d", field, i), "is "+n.describe()+"; expected a value")
+			return nil
+		}
+		value, err := parse(n.text)
+		if err != nil {
+			r.fail(n, fmt.Sprintf("%s.%d", field, i), err.Error())
+			return nil
+		}
+		out = append(out, value)
+	}
+	return out
+}
+
+func readBuffer(r *reader) Buffer {
+	b := Buffer{PerSwitch: r.bytes("perSwitch", 0), Alpha: r.number("alpha", 1, 1.0/1024, 1024)}
+	r.done()
+	return b
+}
+
+func readReroute(r *reader) Reroute {
+	out := Reroute{
+		Local:  r.time("local", 50*instant.Microsecond),
+		Global: r.time("global", 10*instant.Millisecond),
+	}
+	r.done()
+	if out.Global < out.Local {
+		r.fail(r.node.child("global"), "global", fmt.Sprintf("%v is before local, %v: the switches next to a dead link learn of it first", out.Global, out.Local))
+	}
+	return out
+}
+
+// checkSizes refuses packet sizes that cannot be.
+func (f *Fabric) checkSizes(r *reader) {
+	if f.LinkOverhead > maxOverhead {
+		r.fail(r.node.child("linkOverhead"), "linkOverhead", fmt.Sprintf("%d bytes around a packet; expected at most %d", f.LinkOverhead, maxOverhead))
+	}
+	if f.WireBytes != 0 && f.WireBytes < f.PayloadMTU {
+		r.fail(r.node.child("wireBytes"), "wireBytes", fmt.Sprintf("a packet of %d bytes cannot carry the %d bytes of payloadMTU", f.WireBytes, f.PayloadMTU))
+	}
+}
+
+// build makes the network, so that every later field is checked against it.
+func (f *Fabric) build(r *reader, entry param.Entry[emulator.Topology]) {
+	if *r.err != nil {
+		return
+	}
+	topology, err := entry.New(f.Params)
+	if err == nil {
+		f.Network, err = topology(f.Spec)
+	}
+	if err != nil {
+		r.fail(nil, "", f.Topology+": "+err.Error())
+		return
+	}
+	f.Spec.Hosts = f.Network.Hosts
+}

@@ -1,0 +1,80 @@
+package scenario
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// An Input is a file that a scenario depends on.
+type Input struct {
+	Path   string
+	Bytes  int64
+	SHA256 string
+}
+
+// inputs collects the files of one scenario.
+type inputs struct {
+	dir   string // relative paths start here
+	files []Input
+}
+
+// maxInput bounds the size of an input file.
+const maxInput = 1 << 30
+
+// join makes the path in a field start at the scenario's folder and records the file. Fields that
+// are not given are left alone.
+func (in *inputs) join(r *reader, field string) {
+	n := r.node.child(field)
+	if n == nil || n.null || n.kind != scalarNode || *r.err != nil {
+		return
+	}
+	if !filepath.IsAbs(n.text) {
+		n.text = filepath.ToSlash(filepath.Join(in.dir, n.text))
+	}
+	if err := in.record(n.text); err != nil {
+		r.fail(n, field, err.Error())
+	}
+}
+
+// record hashes a file.
+func (in *inputs) record(path string) error {
+	file, err := os.Open(path)
+	if err != nil {
+		return readError(path, err)
+	}
+	defer file.Close()
+	hash := sha256.New()
+	n, err := io.Copy(hash, io.LimitReader(file, maxInput+1))
+	if err != nil {
+		return readError(path, err)
+	}
+	if n > maxInput {
+		return fmt.Errorf("%s is larger than %d bytes", path, maxInput)
+	}
+	in.files = append(in.files, Input{Path: path, Bytes: n, SHA256: hex.EncodeToString(hash.Sum(nil))})
+	return nil
+}
+
+// readError says in few words why a file cannot be read.
+func readError(path string, err error) error {
+	var pathError *fs.PathError
+	if errors.As(err, &pathError) {
+		err = pathError.Err
+	}
+	return fmt.Errorf("cannot read %s: %w", path, err)
+}
+
+// Open opens an input file of a resolved scenario.
+func Open(path string) (io.ReadCloser, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, readError(path, err)
+	}
+	return file, nil
+}

@@ -1,0 +1,133 @@
+package scenario
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// Options change what a file or a built-in scenario says.
+type Options struct {
+	Set       []string // "path.to.field=value", in order
+	Protocols string   // replaces the protocols: a list of SPECs; "": as they are
+	Seeds     string   // replaces the seeds; "": as they are
+}
+
+// Load resolves a built-in scenario or family by name, or the scenarios of a YAML file, which
+// holds one in each document.
+func Load(name string, o Options) ([]*Scenario, error) {
+	if docs := builtinDocs(name); docs != nil {
+		return resolveAll(docs, "", o)
+	}
+	if !looksLikeFile(name) {
+		return nil, &Error{Where: name, Text: fmt.Sprintf("there is no built-in scenario of this name%s; expected one of %s, or a YAML file",
+			suggest(name, Names()), strings.Join(Families(), ", "))}
+	}
+	data, err := os.ReadFile(name)
+	if err != nil {
+		return nil, &Error{Where: name, Text: readError(name, err).Error()}
+	}
+	return Read(name, data, o)
+}
+
+func looksLikeFile(name string) bool {
+	if ext := filepath.Ext(name); ext == ".yaml" || ext == ".yml" || strings.ContainsAny(name, `/\`) {
+		return true
+	}
+	_, err := os.Stat(name)
+	return err == nil
+}
+
+// Read resolves the scenarios in the text of a file. Paths in it start at the file's folder.
+func Read(file string, data []byte, o Options) ([]*Scenario, error) {
+	docs, err := parseYAML(file, data)
+	if err != nil {
+		return nil, err
+	}
+	if len(docs) == 0 {
+		return nil, &Error{Where: file, Text: "the file is empty; expected a scenario"}
+	}
+	if docs, err = extendAll(docs); err != nil {
+		return nil, err
+	}
+	return resolveAll(docs, filepath.Dir(file), o)
+}
+
+// resolveAll applies the options to every document and resolves it.
+func resolveAll(docs []*node, dir string, o Options) ([]*Scenario, error) {
+	var all []*Scenario
+	names := map[string]bool{}
+	for _, doc := range docs {
+		doc = doc.clone()
+		if err := apply(doc, o); err != nil {
+			return nil, err
+		}
+		s, err := resolve(doc, dir)
+		if err != nil {
+			return nil, err
+		}
+		if names[s.Name] {
+			return nil, &Error{Where: doc.where, Field: "name", Text: fmt.Sprintf("%q is the name of two scenarios", s.Name)}
+		}
+		names[s.Name] = true
+		all = append(all, s)
+	}
+	return all, nil
+}
+
+func apply(doc *node, o Options) error {
+	if doc.kind != mapNode {
+		return nil // the reader says what is wrong
+	}
+	for _, override := range o.Set {
+		if err := set(doc, override); err != nil {
+			return err
+		}
+	}
+	if o.Protocols != "" {
+		doc.put("protocols", &node{text: o.Protocols, where: "--protocols " + o.Protocols})
+	}
+	if o.Seeds != "" {
+		doc.put("seeds", &node{text: o.Seeds, where: "--seeds " + o.Seeds})
+	}
+	return nil
+}
+
+// extendAll lays every document that names a base over it: an earlier document of the same file,
+// or a built-in scenario.
+func extendAll(docs []*node) ([]*node, error) {
+	out := make([]*node, len(docs))
+	for i, doc := range docs {
+		base := doc.child("base")
+		if base == nil {
+			out[i] = doc
+			continue
+		}
+		found := findBase(base.text, out[:i])
+		if found == nil {
+			return nil, &Error{Where: base.where, Field: "base", Text: fmt.Sprintf("there is no scenario %q above or built in%s", base.text, suggest(base.text, Names()))}
+		}
+		for k, key := range doc.keys {
+			if key == "base" {
+				doc.remove(k)
+				break
+			}
+		}
+		out[i] = found.merge(doc)
+		out[i].where = doc.where
+	}
+	return out, nil
+}
+
+func findBase(name string, earlier []*node) *node {
+	for _, doc := range earlier {
+		if n := doc.child("name"); n != nil && n.text == name {
+			return doc
+		}
+	}
+	if docs := builtinDocs(name); len(docs) > 0 {
+		return docs[0]
+	}
+	return nil
+}

@@ -1,0 +1,134 @@
+package scenario
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/weft-transport/weft/compare/protocol"
+	"github.com/weft-transport/weft/transport/param"
+)
+
+// An Entry is one protocol of a scenario, resolved.
+type Entry struct {
+	Spec     Spec // as given, without class settings
+	Label    string
+	Protocol protocol.Protocol
+	Params   param.Values // of the protocol, defaults filled in
+	Class    param.Values // by protocol.ClassParams, defaults filled in
+}
+
+// String returns the SPEC with every parameter of the protocol filled in; class settings are
+// left to reports.
+func (e *Entry) String() string {
+	parts := e.Params.String()
+	if parts == "" {
+		return e.Spec.Name
+	}
+	return e.Spec.Name + "," + parts
+}
+
+// readProtocols reads the list: SPECs, or mappings {protocol: SPEC, label: ..., class: {...}}. A
+// single text may hold several SPECs.
+func readProtocols(top *reader, classes map[string][]classSetting) []Entry {
+	var entries []Entry
+	for i, n := range protocolNodes(top) {
+		e := readEntry(top, i, n, classes)
+		if *top.err != nil {
+			return nil
+		}
+		for j := range entries {
+			if entries[j].Label == e.Label {
+				top.fail(n, fmt.Sprintf("protocols.%d", i), fmt.Sprintf("has the same label as protocols.%d: %q; give one of them a label of its own", j, e.Label))
+				return nil
+			}
+		}
+		entries = append(entries, e)
+	}
+	return entries
+}
+
+// protocolNodes returns one node an entry.
+func protocolNodes(top *reader) []*node {
+	n := top.take("protocols")
+	if n == nil {
+		return nil
+	}
+	if n.kind == listNode {
+		return n.items
+	}
+	if n.kind == mapNode {
+		return []*node{n}
+	}
+	specs, err := ParseSpecs(n.text)
+	if err != nil {
+		top.fail(n, "protocols", err.Error())
+		return nil
+	}
+	nodes := make([]*node, len(specs))
+	for i, s := range specs {
+		nodes[i] = &node{text: s.String(), where: n.where}
+	}
+	return nodes
+}
+
+func readEntry(top *reader, i int, n *node, classes map[string][]classSetting) Entry {
+	field := fmt.Sprintf("protocols.%d", i)
+	text, label := n.text, ""
+	var own []classSetting
+	if n.kind == mapNode {
+		r := top.element("protocols", i, n)
+		text, label = r.text("protocol", ""), r.text("label", "")
+		own = readClass(r, "class")
+		r.done()
+	}
+	if *top.err != nil {
+		return Entry{}
+	}
+	if n.kind == listNode || n.null || text == "" {
+		top.fail(n, field, "is "+n.describe()+"; expected a SPEC such as uet,spray=reps or {protocol: SPEC, label: TEXT, class: {...}}")
+		return Entry{}
+	}
+	e, err := makeEntry(text, classes, own)
+	if err != nil {
+		top.fail(n, field, err.Error())
+		return Entry{}
+	}
+	e.Label = label
+	if label == "" {
+		e.Label = text
+	}
+	return e
+}
+
+// makeEntry resolves one SPEC.
+func makeEntry(text string, classes map[string][]classSetting, own []classSetting) (Entry, error) {
+	spec, err := ParseSpec(text)
+	if err != nil {
+		return Entry{}, err
+	}
+	inSpec, others := spec.split("class.")
+	e := Entry{Spec: Spec{Name: spec.Name, Given: others}}
+	e.Protocol, e.Params, err = protocol.Registry.Make(spec.Name, others)
+	if err != nil {
+		return e, err
+	}
+	var last []classSetting
+	for _, name := range sortedKeys(inSpec) {
+		last = append(last, classSetting{name: name, text: inSpec[name]})
+	}
+	if e.Class, err = class(e.Protocol, classes[allClasses], classes[spec.Name], own, last); err != nil {
+		return e, fmt.Errorf("protocol %s: %w", spec.Name, err)
+	}
+	return e, nil
+}
+
+// Difference lists the class settings in which two protocols differ: "ecnMin 0.2bdp/400KB".
+func Difference(a, b *Entry) string {
+	var parts []string
+	for _, p := range protocol.ClassParams {
+		if x, y := canonical(p, a.Class.Word(p.Name)), canonical(p, b.Class.Word(p.Name)); x != y {
+			parts = append(parts, fmt.Sprintf("%s %s/%s", p.Name, x, y))
+		}
+	}
+	return strings.Join(parts, ", ")
+}

@@ -1,0 +1,118 @@
+package scenario
+
+import (
+	"fmt"
+
+	"github.com/weft-transport/weft/transport/instant"
+)
+
+// A Scenario is everything a run depends on but the seed and the version of the code.
+type Scenario struct {
+	Name        string
+	Description string
+	Fabric      Fabric
+	Faults      []Fault
+	Workload    Workload
+	Protocols   []Entry
+	Seeds       Seeds
+	Fixed       FixedSeeds
+	Horizon     instant.Time // the run ends here at the latest; unfinished flows are shown as such
+	Inputs      []Input      // files it depends on
+
+	classes map[string][]classSetting // as given, for Show
+}
+
+// DefaultHorizon ends runs that would not end by themselves.
+const DefaultHorizon = instant.Second
+
+// resolve reads a document.
+func resolve(doc *node, dir string) (*Scenario, error) {
+	var err error
+	r := newReader(doc, &err)
+	in := &inputs{dir: dir}
+	s := &Scenario{
+		Name:        r.text("name", ""),
+		Description: r.text("description", ""),
+	}
+	s.Fabric = readFabric(r.mapping("fabric"), in)
+	if err == nil { // what follows is checked against the network
+		s.Faults = readFaults(r, &s.Fabric)
+		s.classes = readClasses(r)
+		s.Workload = readWorkload(r, in)
+		s.Protocols = readProtocols(r, s.classes)
+	}
+	s.Seeds = readSeeds(r)
+	s.Fixed = readFixed(r)
+	s.Horizon = r.time("horizon", DefaultHorizon)
+	r.done()
+	s.check(r)
+	s.Inputs = in.files
+	if err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+func (s *Scenario) check(r *reader) {
+	if *r.err != nil {
+		return
+	}
+	switch {
+	case s.Name == "":
+		r.fail(nil, "name", "is missing; expected a name for tables and files")
+	case !isName(s.Name):
+		r.fail(r.node.child("name"), "name", fmt.Sprintf("%q is not a name; expected letters, digits, - and _", s.Name))
+	case s.Horizon <= 0 || s.Horizon == instant.Never:
+		r.fail(r.node.child("horizon"), "horizon", "expected a time above 0 and below 106 days, such as 100ms")
+	case len(s.Protocols) == 0:
+		r.fail(r.node.child("protocols"), "protocols", "is missing; expected a list of SPECs such as uet,spray=reps")
+	default:
+		if err := s.rehearse(); err != nil {
+			r.fail(r.node.child("workload"), "", err.Error())
+		}
+	}
+}
+
+// readSeeds takes a text such as 1..5 or a list of numbers.
+func readSeeds(r *reader) Seeds {
+	if n := r.node.child("seeds"); n != nil && n.kind == listNode {
+		list := readEach(r, "seeds", "seeds", func(text string) (uint64, error) {
+			s, err := ParseSeeds(text)
+			if err == nil && (len(s.List) != 1 || s.Auto) {
+				err = fmt.Errorf("%q is not a seed; expected a whole number of 0 or more", text)
+			}
+			if err != nil {
+				return 0, err
+			}
+			return s.List[0], nil
+		})
+		if len(list) == 0 {
+			r.fail(n, "seeds", "is an empty list; expected something like 1..5")
+		}
+		return Seeds{List: list}
+	}
+	return parsed(r, "seeds", "seeds such as 1..5, 1,2,7 or auto", Seeds{List: []uint64{1}}, ParseSeeds)
+}
+
+// readFixed reads the seeds that do not follow from the seed of the run.
+func readFixed(r *reader) FixedSeeds {
+	one := func(field string) *uint64 {
+		return parsed(r, field, "a seed", nil, func(text string) (*uint64, error) {
+			s, err := ParseSeeds(text)
+			if err == nil && (len(s.List) != 1 || s.Auto) {
+				err = fmt.Errorf("%q is not a seed; expected a whole number of 0 or more", text)
+			}
+			if err != nil {
+				return nil, err
+			}
+			return &s.List[0], nil
+		})
+	}
+	return FixedSeeds{
+		Matrix:   one("seedMatrix"),
+		Hash:     one("seedHash"),
+		Loss:     one("seedLoss"),
+		Jitter:   one("seedJitter"),
+		Protocol: one("seedProtocol"),
+	}
+}

@@ -1,0 +1,41 @@
+package scenario
+
+import (
+	"errors"
+
+	"github.com/weft-transport/weft/compare/protocol"
+	"github.com/weft-transport/weft/transport/core"
+	"github.com/weft-transport/weft/transport/param"
+)
+
+// probe is a protocol for tests: it has parameters and class defaults, and no hosts.
+type probe struct{ class map[string]string }
+
+func (p probe) ClassDefaults() map[string]string { return p.class }
+func (probe) Routing() string                    { return "ecmp" }
+func (probe) HeaderBytes() int64                 { return 60 }
+func (probe) Proto() core.Proto                  { return core.ProtoTest }
+func (probe) Rules() []string                    { return nil }
+func (probe) NewHost(core.Addr, protocol.Env) (core.Host, error) {
+	return nil, errors.New("a probe has no hosts")
+}
+
+func init() {
+	protocol.Registry.Register(param.Entry[protocol.Protocol]{
+		Name: "probe", Doc: "for tests: trims", Source: "this file",
+		Params: []param.Param{
+			{Name: "window", Kind: param.Bytes, Default: "1bdp", Doc: "bytes outstanding"},
+			{Name: "mode", Kind: param.Word, Default: "fast", OneOf: []string{"fast", "slow"}, Doc: "how"},
+		},
+		New: func(param.Values) (protocol.Protocol, error) {
+			return probe{map[string]string{"queue": "1bdp", "ecnMin": "0.2bdp", "ecnMax": "0.8bdp", "trim": "true"}}, nil
+		},
+	})
+	protocol.Registry.Register(param.Entry[protocol.Protocol]{
+		Name: "pauser", Doc: "for tests: lossless", Source: "this file",
+		Params: []param.Param{{Name: "qps", Kind: param.Int, Default: "1", Min: 1, Max: 64, Doc: "queue pairs"}},
+		New: func(param.Values) (protocol.Protocol, error) {
+			return probe{map[string]string{"flowControl": "pfc", "ecnMin": "400KB", "ecnMax": "1600KB", "ecnP": "0.2"}}, nil
+		},
+	})
+}
