@@ -1,0 +1,78 @@
+// Package wire is the byte format of Ultra Ethernet Transport: the packet delivery headers (PDS),
+// the semantic headers (SES), the outline of the security header (TSS) and the checksum.
+//
+// Every header is a struct. Put writes it into the caller's bytes and returns its length, the
+// matching Parse function reads it back by value; neither allocates, and Parse never looks
+// beyond the slice it was given. Multi-byte fields are big-endian. Reserved bits are sent as 0
+// and ignored on receipt. A packet is
+//
+//	UDP 4793 (source port = EV) | [TSS 12/16] | PDS | [SES] | payload | [CRC 4 or ICV 16]
+//
+// and every PDS header starts with the same two bytes, the prologue:
+//
+//	 15          11 10        7 6             0
+//	+--------------+-----------+---------------+
+//	|   type (5)   | next (4)  |   flags (7)   |
+//	+--------------+-----------+---------------+
+//
+// where next is the control type in a control packet. What a header means is the business of
+// package core; this package knows sizes, positions and numbers only.
+//
+// Source: UE Specification 1.0.x, section 3.5 (PDS) and 3.4 (SES), as restated in the project's
+// fact sheet, whose choices are followed where descriptions disagree.
+package wire
+
+// Sizes of headers in bytes.
+const (
+	PrologueSize          = 2
+	RequestSize           = 12 // RUD_REQ, ROD_REQ
+	RequestCCSize         = 16 // RUD_CC_REQ, ROD_CC_REQ
+	AckSize               = 12
+	AckCCSize             = 32
+	AckCCXSize            = 40 // vendor state: its size only
+	NackSize              = 16
+	NackCCXSize           = 32
+	ControlSize           = 16
+	NegotiationSize       = 20 // a control packet with an eight-byte body
+	RUDISize              = 8  // RUDI_REQ, RUDI_RESP
+	UUDSize               = 4
+	TSSSize               = 12 // without the secure source id
+	TSSWithSourceSize     = 16
+	StandardSize          = 44 // SES standard request
+	MediumSize            = 32
+	SmallSize             = 20
+	ResponseSize          = 12
+	ResponseDataSize      = 20
+	ResponseDataSmallSize = 12
+	AtomicSize            = 4  // extension of atomic requests
+	RendezvousSize        = 24 // extension of rendezvous sends
+	CRCSize               = 4
+)
+
+// Port is the UDP destination port of every packet in both directions; the source port is
+// the entropy value.
+const Port = 4793
+
+// MinTrimmed is what a trimming switch leaves behind the UDP header at least: a request header
+// and the first four bytes of SES.
+const MinTrimmed = 16
+
+// A Reason says why bytes were refused. It is an index for counters, not an error value.
+type Reason uint8
+
+// Reasons of refusal.
+const (
+	OK         Reason = iota // not refused
+	Short                    // fewer bytes than the header needs
+	BadType                  // reserved packet type, or not the type asked for
+	BadNext                  // reserved next header, or one that does not go with the type
+	BadVersion               // SES version other than 0
+	BadControl               // reserved control type
+	BadPDCID                 // source PDCID 0 where a context must be named
+
+	NumberReasons = int(BadPDCID) + 1 // for arrays of counters
+)
+
+var reasonNames = [...]string{"ok", "short", "bad type", "bad next header", "bad SES version", "bad control type", "PDCID 0"}
+
+func (r Reason) String() string { return name(reasonNames[:], int(r)) }
