@@ -27,9 +27,10 @@ const (
 	Bytes                    // Bytes: "64KiB" or "0.5bdp"
 	Rate                     // Rate: "40Mbps", in bits per second
 	Fraction                 // Float: "1%", "0.01", "1/100"
+	Choice                   // Choice: a name out of another registry, whose parameters follow as name.x=y
 )
 
-var kindNames = [...]string{Int: "integer", Float: "number", Bool: "true or false", Word: "word", Duration: "time", Bytes: "size", Rate: "rate", Fraction: "fraction"}
+var kindNames = [...]string{Int: "integer", Float: "number", Bool: "true or false", Word: "word", Duration: "time", Bytes: "size", Rate: "rate", Fraction: "fraction", Choice: "name"}
 
 // String names the kind for help texts.
 func (k Kind) String() string { return kindNames[k] }
@@ -41,8 +42,15 @@ type Param struct {
 	Default string   // read like a given value; "" stands for "derived, see Doc" and is returned as absent
 	Doc     string   // one sentence: meaning, unit, what zero means, source of the default
 	OneOf   []string // for Word: the allowed words
+	Of      Chooser  // for Choice: the registry it chooses from
 	Min     float64  // inclusive lower bound in the base unit (ps, bytes, bit/s); ignored when Min == Max
 	Max     float64  // inclusive upper bound
+}
+
+// A Chooser is a Registry as a Choice sees it.
+type Chooser interface {
+	Names() []string
+	ParamsOf(name string) ([]Param, error)
 }
 
 // Values are the resolved parameters of one entry: defaults with what was given laid over.
@@ -96,21 +104,51 @@ func (v Values) Bytes(name string, bdp int64) int64 {
 	return s.In(bdp)
 }
 
+// Choice returns the name that a Choice parameter chose, and the parameters given for it, ready for
+// Registry.Make.
+func (v Values) Choice(name string) (chosen string, given map[string]string) {
+	given = make(map[string]string)
+	for key, text := range v.text {
+		if inner, ok := strings.CutPrefix(key, name+"."); ok {
+			given[inner] = text
+		}
+	}
+	return v.get(name), given
+}
+
 // Rate returns a Rate parameter in bits per second, 0 if absent.
 func (v Values) Rate(name string) int64 {
 	r, _ := ParseRate(v.get(name))
 	return r
 }
 
-// String lists every parameter as name=value in the order of declaration, absent ones left out.
+// String lists every parameter as name=value in the order of declaration, absent ones left out, each
+// choice followed by what was given for it.
 func (v Values) String() string {
 	var parts []string
 	for _, p := range v.params {
-		if text := v.text[p.Name]; text != "" {
-			parts = append(parts, p.Name+"="+text)
+		text := v.text[p.Name]
+		if text == "" {
+			continue
+		}
+		parts = append(parts, p.Name+"="+text)
+		if p.Kind == Choice {
+			_, given := v.Choice(p.Name)
+			for _, inner := range sortedKeys(given) {
+				parts = append(parts, p.Name+"."+inner+"="+given[inner])
+			}
 		}
 	}
 	return strings.Join(parts, ",")
+}
+
+func sortedKeys(m map[string]string) []string {
+	keys := make([]string, 0, len(m))
+	for key := range m {
+		keys = append(keys, key)
+	}
+	sort.Strings(keys)
+	return keys
 }
 
 // Resolve lays given over the defaults of params and checks every value. The error names
@@ -120,12 +158,10 @@ func Resolve(params []Param, given map[string]string) (Values, error) {
 	for _, p := range params {
 		v.text[p.Name] = p.Default
 	}
-	names := make([]string, 0, len(given))
-	for name := range given {
-		names = append(names, name)
-	}
-	sort.Strings(names)
-	for _, name := range names {
+	for _, name := range sortedKeys(given) {
+		if strings.Contains(name, ".") {
+			continue
+		}
 		i := indexOf(params, name)
 		if i < 0 {
 			return v, fmt.Errorf("unknown parameter %q; expected %s", name, nameList(params))
@@ -135,7 +171,36 @@ func Resolve(params []Param, given map[string]string) (Values, error) {
 		}
 		v.text[name] = given[name]
 	}
-	return v, nil
+	return v, v.resolveChoices(given)
+}
+
+// resolveChoices checks the parameters of what was chosen: "spray.evs" against those of the sprayer
+// that "spray" names.
+func (v Values) resolveChoices(given map[string]string) error {
+	for _, name := range sortedKeys(given) {
+		outer, inner, dotted := strings.Cut(name, ".")
+		if !dotted {
+			continue
+		}
+		i := indexOf(v.params, outer)
+		if i < 0 || v.params[i].Kind != Choice {
+			return fmt.Errorf("unknown parameter %q; expected %s", name, nameList(v.params))
+		}
+		chosen := v.text[outer]
+		params, err := v.params[i].Of.ParamsOf(chosen)
+		if err != nil {
+			return err
+		}
+		j := indexOf(params, inner)
+		if j < 0 {
+			return fmt.Errorf("%s: %s %s has no parameter %q; expected %s", name, outer, chosen, inner, nameList(params))
+		}
+		if err := params[j].check(given[name]); err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+		v.text[name] = given[name]
+	}
+	return nil
 }
 
 func indexOf(params []Param, name string) int {
@@ -188,6 +253,11 @@ func (p Param) check(text string) error {
 			}
 		}
 		return fmt.Errorf("%q is not one of %s", text, strings.Join(p.OneOf, ", "))
+	case Choice:
+		if _, err := p.Of.ParamsOf(text); err != nil {
+			return err
+		}
+		return nil
 	case Duration:
 		var t instant.Time
 		if t, err = ParseTime(text); err != nil {

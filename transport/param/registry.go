@@ -30,7 +30,7 @@ func (r *Registry[T]) Register(e Entry[T]) {
 		panic(fmt.Sprintf("param: %s %q registered twice, or without a name", r.Noun, e.Name))
 	}
 	for _, p := range e.Params {
-		if p.Default == "" {
+		if p.Default == "" || p.Kind == Choice { // what it chooses from may register later
 			continue
 		}
 		if err := p.check(p.Default); err != nil {
@@ -60,6 +60,12 @@ func (r *Registry[T]) Names() []string {
 	}
 	sort.Strings(names)
 	return names
+}
+
+// ParamsOf returns the parameters of an entry; with Names it makes a Registry a Chooser.
+func (r *Registry[T]) ParamsOf(name string) ([]Param, error) {
+	e, err := r.Lookup(name)
+	return e.Params, err
 }
 
 // All returns all entries, sorted by name.
