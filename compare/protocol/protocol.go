@@ -43,8 +43,8 @@ type Protocol interface {
 	Rules() []string
 }
 
-// Registry holds every known protocol. The parameters congestion, spray and class.x of a SPEC are
-// handled by Parse for all protocols that declare them.
+// Registry holds every known protocol. A protocol with a choice of algorithms declares it as a param.Choice,
+// so that SPECs can set "congestion.gamma"; "class.x" is for the settings of its class.
 var Registry = param.Registry[Protocol]{Noun: "protocol"}
 
 // ClassParams declares the settings of a traffic class, as scenario files, SPECs ("class.x=y") and
