@@ -112,10 +112,18 @@ func (f *Fabric) act(a appointment) {
 	case takeSample:
 		f.sample()
 	case repairSwitch:
-		f.routing.repair(int(a.link), func(l int) bool { return f.cut[l] })
+		f.ownRoutes().repair(int(a.link), func(l int) bool { return f.cut[l] })
 	case recomputeAll:
-		if err := f.routing.compute(f.net, func(l int) bool { return !f.cut[l] }); err != nil {
+		if err := f.ownRoutes().compute(f.net, func(l int) bool { return !f.cut[l] }); err != nil {
 			f.fail("%v", err)
 		}
 	}
+}
+
+// ownRoutes returns routes that this fabric may change.
+func (f *Fabric) ownRoutes() *routes {
+	if f.routing == f.net.base {
+		f.routing = f.routing.clone()
+	}
+	return f.routing
 }

@@ -140,7 +140,7 @@ func New(n *Network, cfg Config) (*Fabric, error) {
 	if cfg.MaxWireBytes == 0 {
 		cfg.MaxWireBytes = 4160
 	}
-	routing, err := newRoutes(n, func(int) bool { return true })
+	routing, err := n.baseRoutes()
 	if err != nil {
 		return nil, err
 	}
@@ -200,7 +200,7 @@ func (f *Fabric) buildPorts() error {
 }
 
 func (f *Fabric) setRate(link int, bps int64) {
-	f.ports[link].psPerByte = int64(8e12 * 65536 / float64(bps))
+	f.ports[link].psPerByte = perByte(bps)
 }
 
 // buildCalendar sizes buckets so that about one event falls into each when all links are busy.

@@ -2,6 +2,7 @@ package emulator
 
 import (
 	"fmt"
+	"sync"
 
 	"github.com/weft-transport/weft/transport/instant"
 	"github.com/weft-transport/weft/transport/param"
@@ -35,6 +36,16 @@ type Network struct {
 	SwitchDelay Time // from the last bit in to the queue of the egress port
 	Links       []LinkSpec
 	NodeNames   []string // of every node, hosts first
+
+	once   sync.Once
+	base   *routes // with every link up; shared by all fabrics of the network
+	broken error
+}
+
+// baseRoutes returns the routes of the whole network, worked out once.
+func (n *Network) baseRoutes() (*routes, error) {
+	n.once.Do(func() { n.base, n.broken = newRoutes(n, func(int) bool { return true }) })
+	return n.base, n.broken
 }
 
 // Spec is what all topologies have in common; a topology's own parameters come on top.

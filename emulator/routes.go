@@ -108,9 +108,16 @@ func (r *routes) compute(n *Network, up func(link int) bool) error {
 			r.sets[sw*r.leaves+leaf] = set
 		}
 	}
-	r.whole = append(r.whole[:0], r.sets...)
-	r.allHops = append(r.allHops[:0], r.hops...)
+	r.keepWhole()
 	return nil
+}
+
+// keepWhole remembers the sets before local repairs.
+func (r *routes) keepWhole() {
+	if r.whole != nil {
+		r.whole = append(r.whole[:0], r.sets...)
+		r.allHops = append(r.allHops[:0], r.hops...)
+	}
 }
 
 // adjacency lists the links out of every switch: out[first[s]:first[s+1]], in order of index.
@@ -162,24 +169,12 @@ func (r *routes) repair(sw int, dead func(link int) bool) {
 	}
 }
 
-// path returns the links from one host to another, taking the first of equal ways.
-func (r *routes) path(n *Network, from, to int) []int32 {
-	var links []int32
-	for i, l := range n.Links {
-		if int(l.From) == from {
-			links = append(links, int32(i))
-			break
-		}
-	}
-	at := int(n.Links[links[0]].To) - n.Hosts
-	for r.isLeaf[at] != r.leafOf[to] {
-		set := r.sets[at*r.leaves+int(r.leafOf[to])]
-		if set.count() == 0 {
-			return nil
-		}
-		l := r.hops[set.start()]
-		links = append(links, l)
-		at = int(n.Links[l].To) - n.Hosts
-	}
-	return append(links, r.down[to])
+// clone returns routes that can be changed; what never changes is shared.
+func (r *routes) clone() *routes {
+	own := *r
+	own.sets = append([]hopSet(nil), r.sets...)
+	own.hops = append([]int32(nil), r.hops...)
+	own.whole = make([]hopSet, 0, len(r.sets))
+	own.keepWhole()
+	return &own
 }

@@ -1,0 +1,109 @@
+package emulator
+
+// A Ruler measures an idle network: how long packets take, and how fast a way is. It is read-only
+// and safe for concurrent use.
+type Ruler struct {
+	net    *Network
+	routes *routes
+	uplink []int32
+}
+
+// NewRuler returns the ruler of a network. The error is that of a network that cannot be routed.
+func NewRuler(n *Network) (*Ruler, error) {
+	r, err := n.baseRoutes()
+	if err != nil {
+		return nil, err
+	}
+	ruler := &Ruler{net: n, routes: r, uplink: make([]int32, n.Hosts)}
+	for i, l := range n.Links {
+		if int(l.From) < n.Hosts {
+			ruler.uplink[l.From] = int32(i)
+		}
+	}
+	return ruler, nil
+}
+
+// each calls do for every link of one shortest way, the first of equals at each switch.
+func (r *Ruler) each(from, to int, do func(link int32)) {
+	l := r.uplink[from]
+	do(l)
+	for {
+		at := int(r.net.Links[l].To) - r.net.Hosts
+		if r.routes.isLeaf[at] == r.routes.leafOf[to] {
+			do(r.routes.down[to])
+			return
+		}
+		set := r.routes.sets[at*r.routes.leaves+int(r.routes.leafOf[to])]
+		if set.count() == 0 {
+			return
+		}
+		l = r.routes.hops[set.start()]
+		do(l)
+	}
+}
+
+// OneWay returns how long a packet of so many bytes on the wire takes from host to host: at every
+// hop it is stored and forwarded.
+func (r *Ruler) OneWay(from, to int, wireBytes int64) Time {
+	var sum Time
+	r.each(from, to, func(l int32) {
+		link := &r.net.Links[l]
+		sum += serialisation(wireBytes, link.RateBps) + link.Delay
+		if int(link.To) >= r.net.Hosts {
+			sum += r.net.SwitchDelay
+		}
+	})
+	return sum
+}
+
+// Hops returns the number of links between two hosts.
+func (r *Ruler) Hops(from, to int) int {
+	hops := 0
+	r.each(from, to, func(int32) { hops++ })
+	return hops
+}
+
+// Rate returns the rate of the slowest link of the way, in bits per second.
+func (r *Ruler) Rate(from, to int) int64 {
+	rate := int64(1) << 62
+	r.each(from, to, func(l int32) { rate = min(rate, r.net.Links[l].RateBps) })
+	return rate
+}
+
+// RTT returns the time for a packet one way and another back.
+func (r *Ruler) RTT(from, to int, outBytes, backBytes int64) Time {
+	return r.OneWay(from, to, outBytes) + r.OneWay(to, from, backBytes)
+}
+
+// LongestRTT returns the largest RTT between any two hosts. Hosts under one leaf are taken to be
+// alike, and so are leaves when there are more than 64: then only pairs with the first are measured.
+func (r *Ruler) LongestRTT(outBytes, backBytes int64) Time {
+	first := make([]int, r.routes.leaves) // a host of each leaf
+	second := make([]int, r.routes.leaves)
+	for h := r.net.Hosts - 1; h >= 0; h-- {
+		leaf := r.routes.leafOf[h]
+		first[leaf], second[leaf] = h, first[leaf]
+	}
+	longest := Time(0)
+	for a := range first {
+		if a > 0 && len(first) > 64 {
+			break
+		}
+		if second[a] != 0 {
+			longest = max(longest, r.RTT(first[a], second[a], outBytes, backBytes))
+		}
+		for b := a + 1; b < len(first); b++ {
+			longest = max(longest, r.RTT(first[a], first[b], outBytes, backBytes))
+		}
+	}
+	return longest
+}
+
+// serialisation returns how long bytes take at a rate, as ports reckon it.
+func serialisation(bytes, bps int64) Time {
+	p := port{psPerByte: perByte(bps)}
+	return p.serialise(bytes)
+}
+
+// perByte returns the serialisation time of a byte in picoseconds, times 65536.
+func perByte(bps int64) int64 { return int64(8e12 * 65536 / float64(bps)) }
