@@ -1,0 +1,401 @@
+package report
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/weft-transport/weft/compare/stats"
+	"github.com/weft-transport/weft/compare/stats/estimate"
+)
+
+// Widths that Table is made for.
+const (
+	Wide   = 120
+	Narrow = 80
+)
+
+// Table writes the head-to-head table: for each scenario what the protocols achieved, what happened
+// on the way and what each step of an ablation gains, then rules and findings. It fits width columns
+// by leaving out the least important ones; 0 is Wide. Titles are bold when w is a terminal and NO_COLOR
+// is not set.
+func Table(w io.Writer, d Data, width int) error {
+	if width <= 0 {
+		width = Wide
+	}
+	t := tableWriter{out: bufio.NewWriter(w), width: width, bold: isTerminal(w)}
+	v := newView(&d)
+	for _, b := range v.blocks {
+		t.block(b)
+	}
+	t.footer(v)
+	return t.out.Flush()
+}
+
+// isTerminal says whether bold text makes sense.
+func isTerminal(w io.Writer) bool {
+	file, ok := w.(*os.File)
+	if !ok || os.Getenv("NO_COLOR") != "" || os.Getenv("TERM") == "dumb" {
+		return false
+	}
+	info, err := file.Stat()
+	return err == nil && info.Mode()&os.ModeCharDevice != 0
+}
+
+// A tableWriter writes text no wider than a terminal. Errors of the writer show at Flush.
+type tableWriter struct {
+	out   *bufio.Writer
+	width int
+	bold  bool
+}
+
+func (t *tableWriter) line(text string) { fmt.Fprintln(t.out, text) }
+
+func (t *tableWriter) title(text string) {
+	if t.bold {
+		text = "\x1b[1m" + text + "\x1b[0m"
+	}
+	t.line(text)
+}
+
+func (t *tableWriter) wrapped(text string) {
+	for _, line := range wrap(text, t.width, indent) {
+		t.line(line)
+	}
+}
+
+func (t *tableWriter) table(table *textTable) {
+	for _, line := range table.lines(t.width) {
+		t.line(line)
+	}
+}
+
+// block writes one scenario.
+func (t *tableWriter) block(b *block) {
+	title := b.title()
+	if b.info.Demonstration {
+		title += "  (demonstration, not evidence)"
+	}
+	t.title(title)
+	if b.info.FabricLine != "" {
+		t.wrapped(b.info.FabricLine)
+	}
+	marks := classMarks(b)
+	t.line("")
+	t.table(achievedTable(b, marks))
+	t.classes(marks)
+	t.causes(b)
+	t.steps(b)
+	t.line("")
+}
+
+// marks are letters for what is different in the class settings of protocols.
+type marks struct {
+	of    map[string]string // by label
+	notes []string
+}
+
+// classMarks gives equal notes the same letter.
+func classMarks(b *block) marks {
+	m := marks{of: map[string]string{}}
+	for _, r := range b.rows {
+		note := b.info.ClassNotes[r.label]
+		if note == "" {
+			continue
+		}
+		at := slices.Index(m.notes, note)
+		if at < 0 {
+			at = len(m.notes)
+			m.notes = append(m.notes, note)
+		}
+		m.of[r.label] = string(rune('a' + at%26))
+	}
+	return m
+}
+
+// classes explains the letters.
+func (t *tableWriter) classes(m marks) {
+	for i, note := range m.notes {
+		for _, line := range wrap(fmt.Sprintf("%c  class: %s", 'a'+i%26, note), t.width, indent) {
+			t.line(line)
+		}
+	}
+}
+
+// achievedTable is what came out.
+func achievedTable(b *block, m marks) *textTable {
+	table := &textTable{columns: []column{
+		{head: "protocol", left: true}, {head: "", left: true},
+		{head: "finished", keep: 8}, {head: "FCT mean"}, {head: "p50", keep: 2}, {head: "p99", keep: 6}, {head: "last"},
+		{head: "slowdown", keep: 1}, {head: b.headline().Title}, {head: "gain", keep: 9},
+		{head: "in " + b.headline().Title, left: true, keep: 5}, {head: "goodput", keep: 4}, {head: "share", keep: 3},
+	}}
+	for _, r := range b.rows {
+		table.add(append([]string{r.label, m.of[r.label]}, achievedCells(b, r)...)...)
+		if c := r.completion(); c.unfinished() > 0 {
+			table.note(unfinishedNote(r, c))
+		}
+	}
+	if shownAnyway(b.headline()) {
+		table.drop(8)
+	}
+	if b.info.CapacityBps == nil {
+		table.drop(len(table.columns) - 1)
+	}
+	return table
+}
+
+// shownAnyway says that a metric is among the columns of every table.
+func shownAnyway(m stats.Metric) bool {
+	return strings.HasPrefix(m.Name, "fct_ns.") || strings.HasPrefix(m.Name, "goodput_bps.")
+}
+
+// writeMetric writes a value of a metric in its unit.
+func writeMetric(m stats.Metric) func(float64) string {
+	switch {
+	case strings.HasPrefix(m.Name, "slowdown."):
+		return figure
+	case strings.HasPrefix(m.Name, "goodput_bps."):
+		return Rate
+	}
+	return Duration
+}
+
+// achievedCells are the figures of one protocol, from "finished" on.
+func achievedCells(b *block, r *row) []string {
+	c := r.completion()
+	last := or(r.typical(fctMax).Value, Duration)
+	if bound := r.atLeast(); bound != nil {
+		last = ">" + Duration(*bound)
+	}
+	value, between := gainCells(b, b.headline(), r, b.reference())
+	goodput, share := goodputCells(b, r)
+	return []string{
+		fmt.Sprintf("%d/%d", c.finished, c.flows), or(r.typical(fctMean).Value, Duration),
+		or(r.typical(fctP50).Value, Duration), or(r.typical(fctP99).Value, Duration), last,
+		or(r.typical(meanSlowdown).Value, figure), or(r.typical(b.headline().Of).Value, writeMetric(b.headline())),
+		value, between, goodput, share,
+	}
+}
+
+// goodputCells are the rate of the whole job and its share of what was possible.
+func goodputCells(b *block, r *row) (rate, share string) {
+	bps := r.typical(goodputOf).Value
+	if bps == nil {
+		return none, none
+	}
+	share = none
+	if b.info.CapacityBps != nil && *b.info.CapacityBps > 0 {
+		share = Percent(*bps / *b.info.CapacityBps)
+	}
+	return Rate(*bps), share
+}
+
+// gainCells are how many times better one row is than another, and the interval.
+func gainCells(b *block, m stats.Metric, of, over *row) (value, between string) {
+	if of == over && of.typical(m.Of).Value != nil {
+		return "1", ""
+	}
+	g := b.gain(m, of, over)
+	return or(g.Value, Factor), intervalOf(g)
+}
+
+func intervalOf(g estimate.Ratio) string {
+	if g.Low == nil || g.High == nil {
+		return ""
+	}
+	return interval(*g.Low, *g.High)
+}
+
+// unfinishedNote says what is missing and what is known all the same.
+func unfinishedNote(r *row, c completion) string {
+	return fmt.Sprintf("unfinished: %d of %s (%s); the last takes at least %s; means and gains withheld",
+		c.unfinished(), plural(c.flows, "flow"), c.reasons(), or(r.atLeast(), Duration))
+}
+
+// causes writes what happened on the way, without the columns in which nothing did.
+func (t *tableWriter) causes(b *block) {
+	table, nothing := causesTable(b)
+	t.line("")
+	if len(table.columns) > 1 {
+		t.table(table)
+	}
+	if len(nothing) > 0 {
+		t.wrapped("nowhere: " + strings.Join(nothing, ", "))
+	}
+}
+
+// A cause is one column of what happened.
+type cause struct {
+	head, title string
+	keep        int
+	of          func(*row) float64
+	write       func(float64) string
+}
+
+// causesOf are shares of data packets sent where they count packets, and means per run otherwise.
+var causesOf = []cause{
+	{"resent", "retransmissions", 9, func(r *row) float64 { return r.share(repeated, sent) }, Percent},
+	{"spurious", "spurious retransmissions", 6, func(r *row) float64 { return r.share(spurious, sent) }, Percent},
+	{"trimmed", "trims", 8, func(r *row) float64 { return r.share(trimmed, sent) }, Percent},
+	{"dropped", "drops", 8, func(r *row) float64 { return r.share(dropped, sent) }, Percent},
+	{"marked", "ECN marks", 3, func(r *row) float64 { return r.share(marked, delivered) }, Percent},
+	{"timeouts", "timeouts", 7, func(r *row) float64 { return r.mean(timeouts) }, Count},
+	{"waited", "time waiting for timeouts", 7, func(r *row) float64 { return r.mean(timeoutWait) }, Duration},
+	{"paused", "PFC pauses", 7, func(r *row) float64 { return r.mean(pauseTime) }, Duration},
+	{"reordered", "reordering", 4, func(r *row) float64 { return r.share(outOfOrder, delivered) }, Percent},
+	{"max queue", "queues", 5, func(r *row) float64 { return r.most(largestQueue) }, Bytes},
+}
+
+// causesTable returns the table and the causes that no row has.
+func causesTable(b *block) (table *textTable, nothing []string) {
+	table = &textTable{columns: []column{{head: "on the way", left: true}}}
+	var shown []cause
+	for _, c := range causesOf {
+		if slices.ContainsFunc(b.rows, func(r *row) bool { return c.of(r) != 0 }) {
+			shown = append(shown, c)
+			table.columns = append(table.columns, column{head: c.head, keep: c.keep})
+		} else {
+			nothing = append(nothing, c.title)
+		}
+	}
+	table.columns = append(table.columns, column{head: "max/mean link", keep: 2})
+	for _, r := range b.rows {
+		cells := []string{r.label}
+		for _, c := range shown {
+			cells = append(cells, c.write(c.of(r)))
+		}
+		table.add(append(cells, or(r.typical(loadSpread).Value, figure))...)
+	}
+	return table, nothing
+}
+
+// steps writes what each step of an ablation gains.
+func (t *tableWriter) steps(b *block) {
+	ladder := b.ladder()
+	if len(ladder) < 2 {
+		return
+	}
+	t.line("")
+	t.table(stepsTable(b, ladder))
+}
+
+// stepsTable has a line for each step, from the second on.
+func stepsTable(b *block, ladder []*row) *textTable {
+	table := &textTable{columns: []column{
+		{head: "what each step gains", left: true}, {head: "mean FCT"}, {head: "over the row above", left: true},
+		{head: "last FCT", keep: 3}, {head: "over the row above", left: true, keep: 2}, {head: "in all", keep: 1},
+	}}
+	mean, last := stats.Metrics[0], stats.Metrics[2]
+	for i, r := range ladder {
+		if i == 0 {
+			table.add(r.label, or(r.typical(fctMean).Value, Duration), "", or(r.typical(fctMax).Value, Duration), "", "1")
+			continue
+		}
+		total, _ := gainCells(b, mean, r, ladder[0])
+		table.add(r.label, or(r.typical(fctMean).Value, Duration), stepCell(b, mean, r, ladder[i-1]),
+			or(r.typical(fctMax).Value, Duration), stepCell(b, last, r, ladder[i-1]), total)
+	}
+	return table
+}
+
+// stepCell is a gain with its interval in one cell.
+func stepCell(b *block, m stats.Metric, of, over *row) string {
+	value, between := gainCells(b, m, of, over)
+	if value == none {
+		return "withheld"
+	}
+	return strings.TrimSpace(value + " " + between)
+}
+
+// footer writes the rules and the findings.
+func (t *tableWriter) footer(v *view) {
+	if len(v.blocks) == 0 {
+		t.line("no runs")
+		return
+	}
+	t.wrapped(tableRules)
+	for _, line := range seedLines(v) {
+		t.wrapped(line)
+	}
+	t.line("")
+	t.title("Findings")
+	for _, f := range findings(v) {
+		for i, line := range wrap(f, t.width-len(indent), indent) {
+			if i == 0 {
+				line = indent + "* " + strings.TrimPrefix(line, indent)
+			} else {
+				line = indent + line
+			}
+			t.line(line)
+		}
+	}
+}
+
+const tableRules = "FCT: flow completion time at the sender, from the flow's start to its last acknowledgement; last: the " +
+	"longest of a run. slowdown: FCT over the flow's ideal. Figures are geometric means over seeds. gain: how many times " +
+	"better than the first row in what its column says, paired by seed, with the 95% interval over seeds; above 1 is better. resent, spurious, trimmed, " +
+	"dropped: shares of the data packets sent; waited, paused: sums over all flows and ports of a run."
+
+// seedLines says which seeds the scenarios ran with, once for those that agree.
+func seedLines(v *view) []string {
+	var lines []string
+	for _, group := range groupBy(v.blocks, func(b *block) string { return seedRange(b.seeds()) }) {
+		seeds := group[0].seeds()
+		text := fmt.Sprintf("%s: %s", plural(len(seeds), "seed"), seedRange(seeds))
+		if len(group) < len(v.blocks) {
+			text += " (" + joinNames(group) + ")"
+		}
+		if len(seeds) == 1 {
+			text += "; one seed gives no interval"
+		}
+		lines = append(lines, text+".")
+	}
+	return lines
+}
+
+// seedRange writes seeds as 1..5, 9.
+func seedRange(seeds []uint64) string {
+	var parts []string
+	for i := 0; i < len(seeds); {
+		j := i
+		for j+1 < len(seeds) && seeds[j+1] == seeds[j]+1 {
+			j++
+		}
+		if j > i {
+			parts = append(parts, fmt.Sprintf("%d..%d", seeds[i], seeds[j]))
+		} else {
+			parts = append(parts, fmt.Sprint(seeds[i]))
+		}
+		i = j + 1
+	}
+	return strings.Join(parts, ", ")
+}
+
+// groupBy gathers blocks with the same key, in order of first appearance.
+func groupBy(blocks []*block, key func(*block) string) [][]*block {
+	at := map[string]int{}
+	var groups [][]*block
+	for _, b := range blocks {
+		k := key(b)
+		i, known := at[k]
+		if !known {
+			i = len(groups)
+			at[k] = i
+			groups = append(groups, nil)
+		}
+		groups[i] = append(groups[i], b)
+	}
+	return groups
+}
+
+func joinNames(blocks []*block) string {
+	names := make([]string, len(blocks))
+	for i, b := range blocks {
+		names[i] = b.info.Name
+	}
+	return strings.Join(names, ", ")
+}

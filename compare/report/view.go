@@ -1,0 +1,232 @@
+package report
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/weft-transport/weft/compare"
+	"github.com/weft-transport/weft/compare/stats"
+	"github.com/weft-transport/weft/compare/stats/estimate"
+)
+
+// A view is the data sorted the way reports walk through it.
+type view struct {
+	data   *Data
+	blocks []*block
+	ratios map[pairKey]compare.Comparison
+}
+
+type pairKey struct{ scenario, metric, protocol, over string }
+
+// A block is one scenario.
+type block struct {
+	info ScenarioInfo
+	rows []*row
+	view *view
+}
+
+// A row is one protocol of a scenario with all of its seeds.
+type row struct {
+	protocol, label string
+	runs            []*compare.Run // by seed
+	flows           []*compare.Flow
+	samples         []*compare.Sample
+}
+
+// newView sorts the data. Scenarios come in the order of Scenarios, then of Runs; protocols in the
+// order of Runs.
+func newView(d *Data) *view {
+	v := &view{data: d, ratios: map[pairKey]compare.Comparison{}}
+	infos := map[string]ScenarioInfo{}
+	for _, info := range d.Scenarios {
+		infos[info.Name] = info
+	}
+	byName := map[string]*block{}
+	for _, name := range scenarioOrder(d) {
+		info := infos[name]
+		info.Name = name
+		byName[name] = &block{info: info, view: v}
+		v.blocks = append(v.blocks, byName[name])
+	}
+	v.fill(byName)
+	v.index()
+	return v
+}
+
+// scenarioOrder names every scenario that has runs, once.
+func scenarioOrder(d *Data) []string {
+	hasRuns, seen := map[string]bool{}, map[string]bool{}
+	for i := range d.Runs {
+		hasRuns[d.Runs[i].Scenario] = true
+	}
+	var names []string
+	add := func(name string) {
+		if hasRuns[name] && !seen[name] {
+			seen[name] = true
+			names = append(names, name)
+		}
+	}
+	for i := range d.Scenarios {
+		add(d.Scenarios[i].Name)
+	}
+	for i := range d.Runs {
+		add(d.Runs[i].Scenario)
+	}
+	return names
+}
+
+// fill hands runs, flows and samples to their rows.
+func (v *view) fill(byName map[string]*block) {
+	for i := range v.data.Runs {
+		run := &v.data.Runs[i]
+		r := byName[run.Scenario].row(run.Protocol, run.Label)
+		r.runs = append(r.runs, run)
+	}
+	for i := range v.data.Flows {
+		if r := rowOf(byName, v.data.Flows[i].Scenario, v.data.Flows[i].Protocol); r != nil {
+			r.flows = append(r.flows, &v.data.Flows[i])
+		}
+	}
+	for i := range v.data.Samples {
+		if r := rowOf(byName, v.data.Samples[i].Scenario, v.data.Samples[i].Protocol); r != nil {
+			r.samples = append(r.samples, &v.data.Samples[i])
+		}
+	}
+	for _, b := range v.blocks {
+		for _, r := range b.rows {
+			slices.SortStableFunc(r.runs, func(a, b *compare.Run) int { return cmp.Compare(a.Seed, b.Seed) })
+		}
+	}
+}
+
+func rowOf(byName map[string]*block, scenario, protocol string) *row {
+	b := byName[scenario]
+	if b == nil {
+		return nil
+	}
+	return b.find(protocol)
+}
+
+func (b *block) find(protocol string) *row {
+	for _, r := range b.rows {
+		if r.protocol == protocol {
+			return r
+		}
+	}
+	return nil
+}
+
+// row finds or adds the row of a protocol.
+func (b *block) row(protocol, label string) *row {
+	if r := b.find(protocol); r != nil {
+		return r
+	}
+	if label == "" {
+		label = protocol
+	}
+	r := &row{protocol: protocol, label: label}
+	b.rows = append(b.rows, r)
+	return r
+}
+
+// index makes comparisons findable: those that were given, else computed ones.
+func (v *view) index() {
+	for _, all := range [][]compare.Comparison{stats.Compare(v.data.Runs), v.data.Comparisons} {
+		for _, c := range all {
+			v.ratios[pairKey{c.Scenario, c.Metric, c.Protocol, c.Over}] = c
+		}
+	}
+}
+
+// gain returns how many times better a is than b by a metric: shorter times, higher goodput. Value is
+// nil where it is withheld.
+func (b *block) gain(m stats.Metric, of, over *row) estimate.Ratio {
+	c, found := b.view.ratios[pairKey{b.info.Name, m.Name, of.protocol, over.protocol}]
+	divided := !m.BiggerBetter
+	if !found {
+		c = b.view.ratios[pairKey{b.info.Name, m.Name, over.protocol, of.protocol}]
+		divided = !divided
+	}
+	r := estimate.Ratio{Value: c.Ratio, Low: c.Low, High: c.High, N: c.N, Correlation: c.Correlation}
+	if divided {
+		return inverse(r)
+	}
+	return r
+}
+
+// inverse turns a ratio round.
+func inverse(r estimate.Ratio) estimate.Ratio {
+	r.Value, r.Low, r.High = over1(r.Value), over1(r.High), over1(r.Low)
+	return r
+}
+
+func over1(x *float64) *float64 {
+	if x == nil || *x == 0 {
+		return nil
+	}
+	y := 1 / *x
+	return &y
+}
+
+// title is what the scenario is called.
+func (b *block) title() string { return cmp.Or(b.info.Title, b.info.Name) }
+
+// headline is the metric that decides the scenario.
+func (b *block) headline() stats.Metric {
+	if m, ok := stats.MetricNamed(b.info.Headline); ok {
+		return m
+	}
+	return stats.Metrics[0]
+}
+
+// ladder returns the rows of which each adds a step to the one before; nil: there is no ladder.
+func (b *block) ladder() []*row {
+	if b.info.Family == "ladder" || b.info.Family == "ablation" {
+		if len(b.info.Ladder) == 0 {
+			return b.rows
+		}
+	}
+	var steps []*row
+	for _, label := range b.info.Ladder {
+		for _, r := range b.rows {
+			if r.label == label || r.protocol == label {
+				steps = append(steps, r)
+				break
+			}
+		}
+	}
+	return steps
+}
+
+// seeds returns every seed of the scenario, ascending.
+func (b *block) seeds() []uint64 {
+	var seeds []uint64
+	for _, r := range b.rows {
+		for _, run := range r.runs {
+			seeds = append(seeds, run.Seed)
+		}
+	}
+	slices.Sort(seeds)
+	return slices.Compact(seeds)
+}
+
+// reference is the row that others are set against: the first.
+func (b *block) reference() *row { return b.rows[0] }
+
+// transport is the first word of the SPEC: "uet", "rocev2".
+func (r *row) transport() string {
+	name, _, _ := strings.Cut(r.protocol, ",")
+	return strings.TrimSpace(name)
+}
+
+// isRoCE says that the row is RoCE v2 as it is deployed: go-back-N rather than selective repeat.
+func (r *row) isRoCE() bool { return r.transport() == "rocev2" }
+
+// isGoBackN says that a lost packet costs all that was sent after it.
+func (r *row) isGoBackN() bool {
+	return r.isRoCE() && !strings.Contains(r.protocol, "loss=selective")
+}
+
+// isUET says that the row is the transport that this project builds.
+func (r *row) isUET() bool { return r.transport() == "uet" }
