@@ -25,7 +25,7 @@ func (p *Plan) Check() error {
 	}
 	for i, t := range p.Triggers {
 		if t.Kind == Barrier && t.Count < 1 {
-			return fmt.Errorf("trigger %d: a barrier waits for %d activations; expected at least 1", i+1, t.Count)
+			return fmt.Errorf("trigger %d: a barrier waits for %d activations; expected at least 1", p.triggerName(int32(i+1)), t.Count)
 		}
 	}
 	return p.rehearse()
@@ -135,7 +135,7 @@ func (p *Plan) restartsItself(start int32, started [][]int32) bool {
 func (p *Plan) verdict(activations, messages []int64) error {
 	for i, t := range p.Triggers {
 		if n := activations[i+1]; t.Kind == Barrier && n > int64(t.Count) {
-			return fmt.Errorf("trigger %d: the barrier counts to %d but %d flows activate it", i+1, t.Count, n)
+			return fmt.Errorf("trigger %d: the barrier counts to %d but is activated %d times", p.triggerName(int32(i+1)), t.Count, n)
 		}
 	}
 	for i := range p.Flows {
@@ -144,9 +144,9 @@ func (p *Plan) verdict(activations, messages []int64) error {
 		}
 		t := p.Flows[i].StartTrigger
 		if trigger := p.Triggers[t-1]; trigger.Kind == Barrier && activations[t] > 0 {
-			return fmt.Errorf("%s: never starts: barrier %d counts to %d but only %d flows activate it", p.name(int32(i)), t, trigger.Count, activations[t])
+			return fmt.Errorf("%s: never starts: barrier %d counts to %d but is activated only %d times", p.name(int32(i)), p.triggerName(t), trigger.Count, activations[t])
 		}
-		return fmt.Errorf("%s: never starts: no flow activates trigger %d", p.name(int32(i)), t)
+		return fmt.Errorf("%s: never starts: nothing activates trigger %d", p.name(int32(i)), p.triggerName(t))
 	}
 	return nil
 }

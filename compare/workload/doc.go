@@ -8,7 +8,9 @@
 package workload
 
 import (
+	"fmt"
 	"io"
+	"strings"
 
 	"github.com/weft-transport/weft/transport/instant"
 	"github.com/weft-transport/weft/transport/param"
@@ -56,8 +58,21 @@ func sizeParam(def, doc string) param.Param {
 	return param.Param{Name: "size", Kind: param.Bytes, Default: def, Doc: doc, Max: 1 << 50}
 }
 
+// open opens an input file.
+func (e Env) open(path string) (io.ReadCloser, error) {
+	if e.Open == nil {
+		return nil, fmt.Errorf("cannot read %s: no files are read here", path)
+	}
+	return e.Open(path)
+}
+
 // IsPath tells whether the value of a parameter names a file: the parameter "file", and "cdf"
 // unless it names a built-in table.
 func IsPath(param, value string) bool {
-	return value != "" && (param == "file" || param == "cdf" && !isTable(value))
+	return value != "" && (param == "file" || param == "cdf" && looksLikePath(value))
+}
+
+// looksLikePath tells a file from a misspelt name: it has a folder or an extension.
+func looksLikePath(value string) bool {
+	return !isTable(value) && strings.ContainsAny(value, "./\\")
 }

@@ -19,6 +19,8 @@ type Plan struct {
 	MeasureFrom, MeasureUntil instant.Time
 	// Notes are lines that a report prints: choices a reader of the results must know.
 	Notes []string
+
+	names *names // of flows and triggers in the file it was read from; nil: numbers
 }
 
 // A Flow is one message. A flow that a multishot trigger starts is sent again, as a further
@@ -108,5 +110,16 @@ func (p *Plan) started() [][]int32 {
 
 // name tells a flow apart in messages.
 func (p *Plan) name(i int32) string {
+	if p.names != nil {
+		return fmt.Sprintf("%s:%d", p.names.file, p.names.flowLines[i])
+	}
 	return fmt.Sprintf("flow %d (%d->%d)", i, p.Flows[i].Src, p.Flows[i].Dst)
+}
+
+// triggerName is the number of a trigger in messages. t is an index plus one.
+func (p *Plan) triggerName(t int32) int64 {
+	if p.names != nil {
+		return p.names.triggers[t-1]
+	}
+	return int64(t)
 }
