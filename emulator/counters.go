@@ -178,12 +178,17 @@ func (f *Fabric) Audit() error {
 
 func (f *Fabric) auditWires() (packets int, err error) {
 	for i := range f.ports {
-		last := Time(0)
+		arrival := f.cal.at[i]
 		for at := f.ports[i].wireHead; at != 0; at = f.packets.records[at].next {
-			if f.packets.records[at].arrive < last {
+			if arrival < f.now {
 				return 0, fmt.Errorf("link %s delivers out of order", f.net.Links[i].Name)
 			}
-			last = f.packets.records[at].arrive
+			if r := &f.packets.records[at]; r.next != 0 {
+				if r.after < arrival {
+					return 0, fmt.Errorf("link %s delivers out of order", f.net.Links[i].Name)
+				}
+				arrival = r.after
+			}
 			packets++
 		}
 	}

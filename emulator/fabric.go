@@ -281,7 +281,7 @@ func (f *Fabric) arrive(link int32) {
 	r := &f.packets.records[i]
 	p.wireHead = r.next
 	if p.wireHead != 0 {
-		f.cal.schedule(uint32(link), f.packets.records[p.wireHead].arrive)
+		f.cal.schedule(uint32(link), r.after)
 	}
 	if p.state&(impaired|downNow) != 0 && f.lost(link, i) {
 		return
@@ -413,14 +413,15 @@ func (f *Fabric) launch(link int32, i uint32, r *record) {
 	if f.plan.credit != 0 && f.plan.credit>>r.class&1 != 0 {
 		f.spendCredit(link, r)
 	}
-	r.arrive = p.freeAt + p.delay
+	arrival := p.freeAt + p.delay
 	r.next = 0
 	if p.wireHead == 0 {
 		p.wireHead, p.wireTail = i, i
-		f.cal.schedule(uint32(link), r.arrive)
+		f.cal.schedule(uint32(link), arrival)
 		return
 	}
-	f.packets.records[p.wireTail].next = i
+	last := &f.packets.records[p.wireTail]
+	last.next, last.after = i, arrival
 	p.wireTail = i
 }
 

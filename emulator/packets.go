@@ -9,7 +9,7 @@ type record struct {
 	dst     uint32
 	hash    uint32 // of addresses, protocol and entropy
 	ingress int32  // link it came to this switch by
-	arrive  Time   // at the far end of the link it is on
+	after   Time   // when the packet behind it on the wire arrives; its own arrival is in the calendar
 	size    uint16 // bytes on the wire
 	class   uint8
 	flags   uint8

@@ -48,7 +48,7 @@ func (r *Ruler) OneWay(from, to int, wireBytes int64) Time {
 	var sum Time
 	r.each(from, to, func(l int32) {
 		link := &r.net.Links[l]
-		sum += serialisation(wireBytes, link.RateBps) + link.Delay
+		sum += Serialisation(wireBytes, link.RateBps) + link.Delay
 		if int(link.To) >= r.net.Hosts {
 			sum += r.net.SwitchDelay
 		}
@@ -99,8 +99,8 @@ func (r *Ruler) LongestRTT(outBytes, backBytes int64) Time {
 	return longest
 }
 
-// serialisation returns how long bytes take at a rate, as ports reckon it.
-func serialisation(bytes, bps int64) Time {
+// Serialisation returns how long bytes take at a rate, as ports reckon it.
+func Serialisation(bytes, bps int64) Time {
 	p := port{psPerByte: perByte(bps)}
 	return p.serialise(bytes)
 }
