@@ -152,21 +152,25 @@ func (c *nscc) OnAck(now Time, a Ack) {
 }
 
 // penalise follows the receiver's request for less (destination flow control): 64 about halves
-// the window in one round trip of acknowledgements, 127 leads to the floor.
+// the window in one round trip of acknowledgements, 127 leads to the floor. The first request also
+// takes off what is not in flight, once: repeated, it would chase the bytes in flight to nothing.
 func (c *nscc) penalise(a Ack) {
-	c.rcvLimits = a.Penalty > 0
-	if c.rcvLimits {
-		if c.saved == 0 {
-			c.saved = c.window
+	if a.Penalty == 0 {
+		c.rcvLimits = false
+		if a.Restore && c.saved != 0 {
+			c.window = max(c.window, c.saved)
+			c.saved = 0
 		}
-		c.window = min(c.window, a.InFlight) - int64(a.Penalty)*a.Delivered>>7
-		c.window = max(c.window, c.minWindow())
 		return
 	}
-	if a.Restore && c.saved != 0 {
-		c.window = max(c.window, c.saved)
-		c.saved = 0
+	if c.saved == 0 {
+		c.saved = c.window
 	}
+	if !c.rcvLimits {
+		c.window = min(c.window, a.InFlight+a.Delivered)
+		c.rcvLimits = true
+	}
+	c.window = max(c.window-int64(a.Penalty)*a.Delivered>>7, c.minWindow())
 }
 
 // sample turns the RTT of an acknowledgement into a queueing delay and feeds the average. Without

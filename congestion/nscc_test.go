@@ -192,11 +192,14 @@ func TestNSCCReceiverPenaltyAndRestore(t *testing.T) {
 		c.OnAck(us, Ack{Delivered: 4096, InFlight: 150_000, RTT: base, Penalty: 64})
 	}
 	require.Equal(t, int64(48_800), c.Window())
-	c.OnAck(us, Ack{InFlight: 20_000, RTT: base, Penalty: 1})
-	require.Equal(t, int64(20_000), c.Window(), "no more than what is in flight")
 	c.OnAck(us, Ack{InFlight: 20_000, RTT: base})
-	require.Equal(t, int64(20_000), c.Window(), "the end of the penalty alone restores nothing")
-	c.OnAck(us, Ack{InFlight: 20_000, RTT: base, Restore: true})
+	require.Equal(t, int64(48_800), c.Window(), "the end of the penalty alone restores nothing")
+	c.OnAck(us, Ack{Delivered: 128, InFlight: 19_872, RTT: base, Penalty: 1})
+	require.Equal(t, int64(19_999), c.Window(), "a new one first takes off what is not in flight")
+	c.OnAck(us, Ack{Delivered: 128, InFlight: 10_000, RTT: base, Penalty: 1})
+	require.Equal(t, int64(19_998), c.Window(), "once")
+	c.OnAck(us, Ack{InFlight: 20_000, RTT: base})
+	c.OnAck(us, Ack{InFlight: 19_000, RTT: base, Restore: true})
 	require.Equal(t, int64(100_000), c.Window())
 	require.Zero(t, c.saved)
 }
