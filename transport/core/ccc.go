@@ -1,0 +1,183 @@
+package core
+
+import (
+	"math/bits"
+
+	"github.com/weft-transport/weft/congestion"
+	"github.com/weft-transport/weft/spray"
+	"github.com/weft-transport/weft/transport/wire"
+)
+
+// A ccc is a congestion control context: everything to one destination in the data class. Its
+// contexts share one window, one rate and one sprayer ("CCC", UE Specification, section 3.6.13).
+//
+// A context with something to send is in the Endpoint's chain for retransmissions, for data, or
+// both. Whoever finds it blocked takes it out; an acknowledgement, a timer or new work puts it
+// back.
+type ccc struct {
+	peer      Addr
+	pdcs      uint32 // first PDC; linked by sibling
+	rtx, data chain  // PDCs with packets held lost, with new packets
+	inFlight  int64  // units; below 0 for a moment when acknowledgements overtake estimates
+	window    int64  // bytes, as the controller last said
+	rate      int64  // bits per second; 0: not paced
+	release   Time   // next packet may leave, when paced
+	due       Time   // the controller's deadline
+	scheduled Time
+	baseRTT   Time
+	srtt      Time   // smoothed; 0 before the first sample
+	runEV     uint16 // entropy value of the current run
+	runLeft   uint16 // packets it may still serve
+}
+
+// An algorithms holds what a ccc cannot, because it has pointers.
+type algorithms struct {
+	controller congestion.Controller
+	sprayer    spray.Sprayer
+}
+
+// contextTo finds or makes the context towards a peer.
+func (e *Endpoint) contextTo(peer Addr) uint32 {
+	key := uint64(peer) + 1
+	if i := e.byPeer.get(key); i != 0 {
+		return i
+	}
+	i := uint32(len(e.contexts))
+	base := e.cfg.baseRTT(peer)
+	path := congestion.Path{LineRateBps: e.cfg.LineRateBps, BaseRTT: base, MTU: e.nominalMTU, MSS: int64(e.cfg.PayloadMTU),
+		Trimming: e.cfg.Trimming, Seed: mix(e.cfg.Seed ^ mix(uint64(e.cfg.Self)<<32|uint64(peer)))}
+	e.algorithms = append(e.algorithms, algorithms{
+		e.cfg.NewController(path),
+		e.cfg.NewSprayer(spray.Path{BaseRTT: base, BDPPackets: max(1, int(path.BDP()/path.MTU)), Trimming: e.cfg.Trimming, Seed: mix(path.Seed)}),
+	})
+	e.contexts = append(e.contexts, ccc{peer: peer, baseRTT: base, scheduled: Never, due: Never})
+	e.rtxReadyLink, e.dataReadyLink = append(e.rtxReadyLink, 0), append(e.dataReadyLink, 0)
+	e.byPeer.put(key, i)
+	e.refresh(i)
+	return i
+}
+
+// refresh reads the controller's answers after it was told something.
+func (e *Endpoint) refresh(ci uint32) {
+	c, cc := &e.contexts[ci], e.algorithms[ci].controller
+	c.window, c.rate, c.due = cc.Window(), cc.Rate(), cc.Deadline()
+	if c.due != Never {
+		e.arm(timerContext|ci, &c.scheduled, c.due)
+	}
+}
+
+// bytes turns units into bytes as the controller knows them.
+func (e *Endpoint) bytes(units int64) int64 {
+	if e.plainUnits {
+		return units * wire.BytesUnit
+	}
+	return units * e.nominalMTU / e.fullUnits
+}
+
+// admits tells whether a packet of that many units may leave now. An empty network takes one
+// packet whatever the window.
+func (e *Endpoint) admits(now Time, c *ccc, units uint8) bool {
+	if c.rate != 0 && now < c.release {
+		return false
+	}
+	return c.inFlight <= 0 || e.bytes(c.inFlight+int64(units)) <= c.window
+}
+
+// awaitRelease sets the timer of a context that only its rate holds back.
+func (e *Endpoint) awaitRelease(now Time, ci uint32) {
+	if c := &e.contexts[ci]; c.rate != 0 && now < c.release {
+		e.arm(timerContext|ci, &c.scheduled, c.release)
+	}
+}
+
+// booked accounts for a packet that leaves.
+func (e *Endpoint) booked(now Time, ci uint32, units uint8) {
+	c := &e.contexts[ci]
+	c.inFlight += int64(units)
+	size := e.bytes(int64(units))
+	if c.rate != 0 {
+		c.release = max(c.release, now) + serialisation(size, c.rate)
+	}
+	e.algorithms[ci].controller.OnSent(now, size, e.bytes(c.inFlight))
+	e.refresh(ci)
+}
+
+// serialisation returns how long so many bytes take at a rate in bits per second, rounded up.
+func serialisation(bytes, rateBps int64) Time {
+	high, low := bits.Mul64(uint64(bytes)*8, 1e12)
+	if high >= uint64(rateBps) {
+		return Never / 2
+	}
+	q, r := bits.Div64(high, low, uint64(rateBps))
+	if r != 0 {
+		q++
+	}
+	return Time(min(q, uint64(Never/2)))
+}
+
+// kick puts a context with work back into the Endpoint's chains.
+func (e *Endpoint) kick(ci uint32) {
+	c := &e.contexts[ci]
+	if c.rtx.tail != 0 {
+		e.rtxReady.push(e.rtxReadyLink, ci)
+	}
+	if c.data.tail != 0 {
+		e.dataReady.push(e.dataReadyLink, ci)
+	}
+}
+
+// wake puts a PDC with work back into the chains of its context, and that into the Endpoint's.
+func (e *Endpoint) wake(i uint32) {
+	pd := &e.pdcs[i]
+	if pd.holdUntil != 0 || !pd.sending() {
+		return
+	}
+	c := &e.contexts[pd.context]
+	if pd.lost != 0 {
+		c.rtx.push(e.rtxLink, i)
+	}
+	if pd.first != 0 {
+		c.data.push(e.dataLink, i)
+	}
+	e.kick(pd.context)
+}
+
+// fireContext runs the controller's timer and releases a paced context.
+func (e *Endpoint) fireContext(now, at Time, ci uint32) {
+	c := &e.contexts[ci]
+	if !fires(&c.scheduled, at) {
+		return
+	}
+	if c.due <= now {
+		e.algorithms[ci].controller.OnTimeout(now)
+		e.refresh(ci)
+		if c.due <= now { // a controller that does not move its deadline must not stop the clock
+			e.arm(timerContext|ci, &c.scheduled, now+1)
+		}
+	}
+	e.kick(ci)
+}
+
+// sample folds an RTT measurement into the smoothed one (RFC 6298, weight 1/8).
+func (c *ccc) sample(rtt Time) {
+	if c.srtt == 0 {
+		c.srtt = rtt
+		return
+	}
+	c.srtt += (rtt - c.srtt) / 8
+}
+
+// expectedRTT is the smoothed round trip, or the idle one before there is a sample.
+func (c *ccc) expectedRTT() Time {
+	if c.srtt == 0 {
+		return c.baseRTT
+	}
+	return c.srtt
+}
+
+// signal tells controller and sprayer of a packet that is gone. Its units have left the flight.
+func (e *Endpoint) signal(now Time, ci uint32, s congestion.Signal, units uint8) {
+	s.Bytes, s.InFlight = e.bytes(int64(units)), e.bytes(e.contexts[ci].inFlight)
+	e.algorithms[ci].controller.OnSignal(now, s)
+	e.refresh(ci)
+}

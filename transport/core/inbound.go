@@ -1,0 +1,117 @@
+package core
+
+import "github.com/weft-transport/weft/transport/wire"
+
+// A recvMessage is a message of more than one packet between its first and its last byte.
+// Packets come in any order; the message is delivered when its bytes are there.
+type recvMessage struct {
+	key    uint64 // remote key
+	length uint32
+	left   uint32 // bytes still missing
+	target uint32 // context; 0: the slot is free
+	next   uint32 // in the free list
+	id     uint16
+}
+
+func messageKey(t uint32, id uint16) uint64 { return uint64(t)<<16 | uint64(id) }
+
+// execute carries out a request: it checks it, places its payload and counts the message's bytes.
+func (e *Endpoint) execute(now Time, p *Packet, t uint32, s *wire.Standard) wire.ReturnCode {
+	if result := e.check(p, s); result != wire.RCOK {
+		return result
+	}
+	if s.Flags&wire.SESStart != 0 && s.Flags&wire.SESEnd != 0 {
+		e.place(&p.Payload, s.Key, s.BufferOffset)
+		e.delivered(now, p.From, uint64(s.RequestLength), s.Key)
+		return wire.RCOK
+	}
+	mi := e.inboundFor(t, s)
+	m := &e.inbound[mi]
+	if m.length != s.RequestLength || m.key != s.Key || m.left < p.Payload.Length {
+		return wire.RCOpViolation
+	}
+	e.place(&p.Payload, s.Key, s.BufferOffset+uint64(s.MessageOffset))
+	if m.left -= p.Payload.Length; m.left == 0 {
+		e.closeInbound(t, mi)
+		e.delivered(now, p.From, uint64(s.RequestLength), s.Key)
+	}
+	return wire.RCOK
+}
+
+// check tells whether a request may be carried out. It depends on nothing but the message, so
+// that all packets of a message fare alike.
+func (e *Endpoint) check(p *Packet, s *wire.Standard) wire.ReturnCode {
+	switch {
+	case s.Opcode != wire.OpWrite:
+		return wire.RCUnsupportedOp
+	case s.JobID != e.cfg.JobID:
+		return wire.RCBadJobID
+	case s.PIDOnFEP != e.cfg.PIDOnFEP || s.ResourceIndex != e.cfg.ResourceIndex:
+		return wire.RCUndeliverable
+	case !e.fits(p, s):
+		return wire.RCOpViolation
+	case !e.known(s.Key):
+		if e.cfg.OnlyRegistered {
+			return wire.RCBadMKey
+		}
+	case e.memory.buffers[s.Key] == nil:
+		return wire.RCBadMKey
+	case !e.holds(uint32(s.Key), s.BufferOffset, uint64(s.RequestLength)):
+		return wire.RCBadAddr
+	}
+	return wire.RCOK
+}
+
+// fits tells whether the payload is what a sender of this MTU cuts: every packet but the last is
+// full, and the last ends the message.
+func (e *Endpoint) fits(p *Packet, s *wire.Standard) bool {
+	first, last := s.Flags&wire.SESStart != 0, s.Flags&wire.SESEnd != 0
+	end := uint64(s.MessageOffset) + uint64(p.Payload.Length)
+	if first && s.MessageOffset != 0 || !first && (s.MessageOffset == 0 || p.Payload.Length == 0) {
+		return false
+	}
+	if last {
+		return end == uint64(s.RequestLength)
+	}
+	return int(p.Payload.Length) == e.cfg.PayloadMTU && end < uint64(s.RequestLength)
+}
+
+// inboundFor finds the message of a packet, or begins it.
+func (e *Endpoint) inboundFor(t uint32, s *wire.Standard) uint32 {
+	g := &e.targets[t]
+	if m := &e.inbound[g.last]; m.target == t && m.id == s.MessageID {
+		return g.last
+	}
+	mi := e.byMessage.get(messageKey(t, s.MessageID))
+	if mi == 0 {
+		mi = e.newInbound()
+		e.inbound[mi] = recvMessage{key: s.Key, length: s.RequestLength, left: s.RequestLength, target: t, id: s.MessageID}
+		e.byMessage.put(messageKey(t, s.MessageID), mi)
+		g.open++
+	}
+	g.last = mi
+	return mi
+}
+
+func (e *Endpoint) newInbound() uint32 {
+	if mi := e.inboundFree; mi != 0 {
+		e.inboundFree = e.inbound[mi].next
+		return mi
+	}
+	e.inbound = append(e.inbound, recvMessage{})
+	return uint32(len(e.inbound) - 1)
+}
+
+func (e *Endpoint) closeInbound(t, mi uint32) {
+	e.byMessage.remove(messageKey(t, e.inbound[mi].id))
+	e.inbound[mi] = recvMessage{next: e.inboundFree}
+	e.inboundFree = mi
+	g := &e.targets[t]
+	g.last = 0
+	g.open--
+}
+
+func (e *Endpoint) delivered(now Time, from Addr, length, key uint64) {
+	e.counters.MessagesGot++
+	e.events.push(Event{Kind: Delivered, Peer: from, At: now, Length: length, RemoteKey: key})
+}
