@@ -17,12 +17,17 @@ type calendar struct {
 	busy    []uint64
 	near    int // entries in buckets
 
-	at   []Time   // by source: when; Never if not scheduled
-	next []uint32 // by source: the one behind it in its bucket, plus one
-	far  []farEntry
-	far1 int64 // absolute bucket of the earliest far entry; maxBucket if there is none
-	seq  uint64
-	away []bool // by source: its entry is in the heap
+	entries []entry // by source
+	far     []farEntry
+	far1    int64 // absolute bucket of the earliest far entry; maxBucket if there is none
+	seq     uint64
+}
+
+// An entry is when a source has something to do. All of it lies in one cache line.
+type entry struct {
+	at   Time   // Never if not scheduled
+	next uint32 // source behind it in its bucket, plus one
+	away bool   // it is in the heap
 }
 
 type list struct{ head, tail uint32 } // sources plus one; 0: empty
@@ -48,18 +53,16 @@ func newCalendar(sources int, width, horizon Time) calendar {
 	}
 	c.buckets = make([]list, count)
 	c.busy = make([]uint64, count/64)
-	c.at = make([]Time, sources)
-	c.next = make([]uint32, sources)
-	c.away = make([]bool, sources)
-	for i := range c.at {
-		c.at[i] = Never
+	c.entries = make([]entry, sources)
+	for i := range c.entries {
+		c.entries[i].at = Never
 	}
 	return c
 }
 
 // schedule adds the entry of src, which has none, at t, not before the current time.
 func (c *calendar) schedule(src uint32, t Time) {
-	c.at[src] = t
+	c.entries[src].at = t
 	bucket := c.bucketOf(t)
 	if bucket >= c.current+int64(len(c.buckets)) {
 		c.pushFar(src, t)
@@ -77,36 +80,36 @@ func (c *calendar) insert(src uint32, t Time, bucket int64) {
 	l := &c.buckets[slot]
 	c.near++
 	if l.head == 0 {
-		c.next[src] = 0
+		c.entries[src].next = 0
 		l.head, l.tail = src+1, src+1
 		c.busy[slot>>6] |= 1 << (slot & 63)
 		return
 	}
-	if c.at[l.tail-1] <= t { // the common case: later than all, or a tie
-		c.next[src] = 0
-		c.next[l.tail-1] = src + 1
+	if c.entries[l.tail-1].at <= t { // the common case: later than all, or a tie
+		c.entries[src].next = 0
+		c.entries[l.tail-1].next = src + 1
 		l.tail = src + 1
 		return
 	}
-	if c.at[l.head-1] > t {
-		c.next[src] = l.head
+	if c.entries[l.head-1].at > t {
+		c.entries[src].next = l.head
 		l.head = src + 1
 		return
 	}
 	before := l.head
-	for c.at[c.next[before-1]-1] <= t {
-		before = c.next[before-1]
+	for c.entries[c.entries[before-1].next-1].at <= t {
+		before = c.entries[before-1].next
 	}
-	c.next[src] = c.next[before-1]
-	c.next[before-1] = src + 1
+	c.entries[src].next = c.entries[before-1].next
+	c.entries[before-1].next = src + 1
 }
 
 // cancel removes the entry of src, which has one.
 func (c *calendar) cancel(src uint32) {
-	t := c.at[src]
-	c.at[src] = Never
-	if c.away[src] {
-		c.away[src] = false // the heap entry is stale from now on
+	t := c.entries[src].at
+	c.entries[src].at = Never
+	if c.entries[src].away {
+		c.entries[src].away = false // the heap entry is stale from now on
 		return
 	}
 	slot := int(c.bucketOf(t)) & (len(c.buckets) - 1)
@@ -117,17 +120,17 @@ func (c *calendar) cancel(src uint32) {
 		return
 	}
 	before := l.head
-	for c.next[before-1] != src+1 {
-		before = c.next[before-1]
+	for c.entries[before-1].next != src+1 {
+		before = c.entries[before-1].next
 	}
-	c.next[before-1] = c.next[src]
+	c.entries[before-1].next = c.entries[src].next
 	if l.tail == src+1 {
 		l.tail = before
 	}
 }
 
 func (c *calendar) removeHead(l *list, slot int) {
-	l.head = c.next[l.head-1]
+	l.head = c.entries[l.head-1].next
 	if l.head == 0 {
 		l.tail = 0
 		c.busy[slot>>6] &^= 1 << (slot & 63)
@@ -145,13 +148,13 @@ func (c *calendar) pop(until Time) (src uint32, t Time, ok bool) {
 	}
 	l := &c.buckets[slot]
 	src = l.head - 1
-	t = c.at[src]
+	t = c.entries[src].at
 	if t > until {
 		return 0, 0, false
 	}
 	c.removeHead(l, slot)
 	c.near--
-	c.at[src] = Never
+	c.entries[src].at = Never
 	return src, t, true
 }
 
@@ -198,8 +201,8 @@ func (c *calendar) migrate() {
 			break
 		}
 		c.popFar()
-		if c.away[e.src] && c.at[e.src] == e.at {
-			c.away[e.src] = false
+		if c.entries[e.src].away && c.entries[e.src].at == e.at {
+			c.entries[e.src].away = false
 			c.insert(e.src, e.at, int64(e.at)>>c.shift)
 		}
 	}
@@ -207,7 +210,7 @@ func (c *calendar) migrate() {
 }
 
 func (c *calendar) dropStale() {
-	for len(c.far) > 0 && !(c.away[c.far[0].src] && c.at[c.far[0].src] == c.far[0].at) {
+	for len(c.far) > 0 && !(c.entries[c.far[0].src].away && c.entries[c.far[0].src].at == c.far[0].at) {
 		c.popFar()
 	}
 	c.noteFar()
@@ -225,7 +228,7 @@ func (e farEntry) before(o farEntry) bool {
 }
 
 func (c *calendar) pushFar(src uint32, t Time) {
-	c.away[src] = true
+	c.entries[src].away = true
 	c.seq++
 	c.far = append(c.far, farEntry{t, c.seq, src})
 	i := len(c.far) - 1

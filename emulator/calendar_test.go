@@ -24,7 +24,7 @@ func TestCalendarOrder(t *testing.T) {
 		for step := 0; step < 5000; step++ {
 			src := uint32(rng.next() % sources)
 			switch {
-			case c.at[src] == Never:
+			case c.entries[src].at == Never:
 				span := []uint64{1, 64, 5000, 3_000_000}[rng.next()%4]
 				at := now + Time(rng.next()%span)
 				c.schedule(src, at)

@@ -178,7 +178,7 @@ func (f *Fabric) Audit() error {
 
 func (f *Fabric) auditWires() (packets int, err error) {
 	for i := range f.ports {
-		arrival := f.cal.at[i]
+		arrival := f.cal.entries[i].at
 		for at := f.ports[i].wireHead; at != 0; at = f.packets.records[at].next {
 			if arrival < f.now {
 				return 0, fmt.Errorf("link %s delivers out of order", f.net.Links[i].Name)
