@@ -170,7 +170,7 @@ func (s *dcqcnState) reinforce() { s.alpha = float64((1-s.p.g)*s.alpha) + s.p.g 
 
 // cut lowers the rate by half of alpha.
 func (s *dcqcnState) cut(now Time) {
-	s.rate = max(s.rate*(1-s.alpha/2), min(s.p.minRate.of(s.line), s.line))
+	s.rate = max(s.rate*(1-float64(s.alpha/2)), min(s.p.minRate.of(s.line), s.line))
 	s.increaseAt = now + s.p.increasePeriod
 }
 
@@ -178,7 +178,7 @@ func (s *dcqcnState) cut(now Time) {
 // released when less than one bit per second is missing to the line rate.
 func (s *dcqcnState) approach(step float64) {
 	s.target = min(s.target+step, s.line)
-	s.rate = (s.target + s.rate) / 2
+	s.rate = float64((s.target + s.rate) / 2)
 	if s.line-s.rate < 1 {
 		s.rate, s.target = s.line, s.line
 		s.increaseAt = instant.Never
