@@ -16,24 +16,41 @@ import (
 //     seed there is no interval and the sentence says so.
 //   - Where flows are unfinished there is no ratio: who finished is the finding.
 //   - Of an ablation, the step that gains most is named, and steps that lose.
-func findings(v *view) []string {
-	var out []string
-	tally := tally{sides: map[side][]string{}, best: map[side][]string{}}
+//   - The summary counts where UET is ahead, level and behind, gives the range of its gains and names
+//     the steps that gained most.
+func findings(v *view) found {
+	f := found{of: map[*block][]string{}}
+	t := tally{sides: map[side][]string{}, best: map[side][]string{}}
 	for _, b := range v.blocks {
 		uet, roce := b.fullUET(), b.plainRoCE()
 		if uet == nil || roce == nil {
 			continue
 		}
-		tally.add(b, uet, roce)
-		out = append(out, b.duel(uet, roce))
+		t.add(b, uet, roce)
+		f.of[b] = append(f.of[b], b.duel(uet, roce))
 		if text := b.stepFinding(); text != "" {
-			out = append(out, text)
+			f.of[b] = append(f.of[b], text)
 		}
 	}
-	if len(out) == 0 {
-		return []string{"no scenario has both a uet and a rocev2 protocol, so there is nothing to set against each other."}
+	f.summary = t.sentences()
+	return f
+}
+
+// found are the findings of each scenario, and of all together.
+type found struct {
+	of      map[*block][]string
+	summary []string
+}
+
+// lines are all findings, scenario by scenario, the summary last.
+func (f found) lines(v *view) []string {
+	var out []string
+	for _, b := range v.blocks {
+		for _, text := range f.of[b] {
+			out = append(out, b.title()+": "+text)
+		}
 	}
-	return append(out, tally.sentence())
+	return append(out, f.summary...)
 }
 
 // fullUET is the last uet row: the top of a ladder.
@@ -76,7 +93,7 @@ func (b *block) bestRoCE() *row {
 
 // duel is the sentence about one scenario.
 func (b *block) duel(uet, roce *row) string {
-	text := b.title() + ": " + b.against(uet, roce, named(roce))
+	text := b.against(uet, roce, named(roce))
 	if best := b.bestRoCE(); best != nil && best != roce {
 		text += "; " + b.against(uet, best, "the best RoCE row, "+named(best)+",")
 	}
@@ -160,25 +177,29 @@ func (b *block) stepFinding() string {
 	if len(ladder) < 3 {
 		return ""
 	}
-	m := b.headline()
-	best, bestGain := -1, 1.0
+	best, gain := b.strongestStep(ladder)
 	var losing []string
 	for i := 1; i < len(ladder); i++ {
-		g := b.gain(m, ladder[i], ladder[i-1])
-		switch sideOf(g) {
-		case ahead:
-			if *g.Value > bestGain {
-				best, bestGain = i, *g.Value
-			}
-		case behind:
+		if g := b.gain(b.headline(), ladder[i], ladder[i-1]); sideOf(g) == behind {
 			losing = append(losing, fmt.Sprintf("%s (%s)", named(ladder[i]), Factor(*g.Value)))
 		}
 	}
-	return stepSentence(b, ladder, best, bestGain, losing)
+	return stepSentence(ladder, best, gain, losing)
 }
 
-func stepSentence(b *block, ladder []*row, best int, gain float64, losing []string) string {
-	text := b.title() + ", step by step: "
+// strongestStep is the index of the row with the largest gain over the row above, -1 if none is ahead.
+func (b *block) strongestStep(ladder []*row) (best int, gain float64) {
+	best, gain = -1, 1
+	for i := 1; i < len(ladder); i++ {
+		if g := b.gain(b.headline(), ladder[i], ladder[i-1]); sideOf(g) == ahead && *g.Value > gain {
+			best, gain = i, *g.Value
+		}
+	}
+	return best, gain
+}
+
+func stepSentence(ladder []*row, best int, gain float64, losing []string) string {
+	text := "step by step, "
 	if best < 0 {
 		text += "no step shows a gain"
 	} else {
@@ -195,16 +216,32 @@ func stepSentence(b *block, ladder []*row, best int, gain float64, losing []stri
 type tally struct {
 	scenarios   int
 	sides, best map[side][]string
+	gains       []tallied // over plain RoCE, where known
+	steps       []string  // the strongest steps of ablations, by label
+	uet, roce   []string  // the labels of the two, each once
 }
 
 func (t *tally) add(b *block, uet, roce *row) {
 	t.scenarios++
+	t.uet, t.roce = appendNew(t.uet, named(uet)), appendNew(t.roce, named(roce))
 	s := b.standing(uet, roce)
 	t.sides[s] = append(t.sides[s], b.title())
+	if g := b.gain(b.headline(), uet, roce); g.Value != nil {
+		t.gains = append(t.gains, tallied{*g.Value, b.title()})
+	}
+	if best, _ := b.strongestStep(b.ladder()); best > 0 {
+		t.steps = append(t.steps, b.ladder()[best].label)
+	}
 	if best := b.bestRoCE(); best != nil {
 		s := b.standing(uet, best)
 		t.best[s] = append(t.best[s], b.title())
 	}
+}
+
+// A tallied is a gain with where it was seen.
+type tallied struct {
+	gain  float64
+	title string
 }
 
 // standing is the side of a duel; who alone finishes all flows is ahead.
@@ -221,10 +258,65 @@ func (b *block) standing(uet, other *row) side {
 	return sideOf(b.gain(b.headline(), uet, other))
 }
 
-// sentence sums up.
-func (t *tally) sentence() string {
-	return "In all: against the first RoCE v2 go-back-N row UET is " + t.places(t.sides) +
-		"; against the best RoCE row it is " + t.places(t.best) + "."
+// sentences sum up.
+func (t *tally) sentences() []string {
+	if t.scenarios == 0 {
+		return []string{"No scenario has both a uet and a rocev2 go-back-N protocol, so there is nothing to set against each other."}
+	}
+	out := []string{fmt.Sprintf("Against %s, %s is %s; against the best RoCE row of each scenario it is %s.",
+		oneOr(t.roce, "the first RoCE v2 go-back-N row"), oneOr(t.uet, "the last UET row"), t.places(t.sides), t.places(t.best))}
+	if text := t.span(); text != "" {
+		out = append(out, text)
+	}
+	if text := t.stepCount(); text != "" {
+		out = append(out, text)
+	}
+	return out
+}
+
+// oneOr is the one name of a list, or other words where there is not just one.
+func oneOr(names []string, words string) string {
+	if len(names) == 1 {
+		return names[0]
+	}
+	return words
+}
+
+// span is the range of gains.
+func (t *tally) span() string {
+	if len(t.gains) < 2 {
+		return ""
+	}
+	least, most := t.gains[0], t.gains[0]
+	for _, g := range t.gains {
+		if g.gain < least.gain {
+			least = g
+		}
+		if g.gain > most.gain {
+			most = g
+		}
+	}
+	return fmt.Sprintf("The gain runs from %s (%s) to %s (%s), where both finish.",
+		Factor(least.gain), least.title, Factor(most.gain), most.title)
+}
+
+// stepCount says which step of the ladder gained most, and how often.
+func (t *tally) stepCount() string {
+	counts, order := map[string]int{}, []string{}
+	for _, label := range t.steps {
+		if counts[label] == 0 {
+			order = append(order, label)
+		}
+		counts[label]++
+	}
+	var parts []string
+	for _, label := range order {
+		parts = append(parts, fmt.Sprintf("%q in %d of %s", label, counts[label], plural(len(t.steps), "ablation")))
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("Step by step, the largest gain over the row above is that of %s.", strings.Join(parts, ", of "))
 }
 
 // places lists where it is ahead, level and behind; the names only where they say something.
@@ -237,7 +329,7 @@ func (t *tally) places(sides map[side][]string) string {
 		switch names := sides[s.side]; len(names) {
 		case 0:
 		case t.scenarios:
-			parts = append(parts, fmt.Sprintf("%s all of %s", s.word, plural(t.scenarios, "scenario")))
+			parts = append(parts, s.word+" all "+plural(t.scenarios, "scenario"))
 		default:
 			parts = append(parts, fmt.Sprintf("%s %d (%s)", s.word, len(names), strings.Join(names, "; ")))
 		}

@@ -157,7 +157,7 @@ func shownAnyway(m stats.Metric) bool {
 func writeMetric(m stats.Metric) func(float64) string {
 	switch {
 	case strings.HasPrefix(m.Name, "slowdown."):
-		return figure
+		return number
 	case strings.HasPrefix(m.Name, "goodput_bps."):
 		return Rate
 	}
@@ -176,7 +176,7 @@ func achievedCells(b *block, r *row) []string {
 	return []string{
 		fmt.Sprintf("%d/%d", c.finished, c.flows), or(r.typical(fctMean).Value, Duration),
 		or(r.typical(fctP50).Value, Duration), or(r.typical(fctP99).Value, Duration), last,
-		or(r.typical(meanSlowdown).Value, figure), or(r.typical(b.headline().Of).Value, writeMetric(b.headline())),
+		or(r.typical(meanSlowdown).Value, number), or(r.typical(b.headline().Of).Value, writeMetric(b.headline())),
 		value, between, goodput, share,
 	}
 }
@@ -268,7 +268,7 @@ func causesTable(b *block) (table *textTable, nothing []string) {
 		for _, c := range shown {
 			cells = append(cells, c.write(c.of(r)))
 		}
-		table.add(append(cells, or(r.typical(loadSpread).Value, figure))...)
+		table.add(append(cells, or(r.typical(loadSpread).Value, number))...)
 	}
 	return table, nothing
 }
@@ -323,7 +323,7 @@ func (t *tableWriter) footer(v *view) {
 	}
 	t.line("")
 	t.title("Findings")
-	for _, f := range findings(v) {
+	for _, f := range findings(v).lines(v) {
 		for i, line := range wrap(f, t.width-len(indent), indent) {
 			if i == 0 {
 				line = indent + "* " + strings.TrimPrefix(line, indent)

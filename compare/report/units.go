@@ -46,17 +46,17 @@ func scaled(x float64, scales []scale) string {
 	}
 	for _, s := range scales {
 		if math.Abs(x) >= s.size*0.9995 {
-			return figure(x/s.size) + s.unit
+			return number(x/s.size) + s.unit
 		}
 	}
 	last := smallest(scales)
-	return figure(x/last.size) + last.unit
+	return number(x/last.size) + last.unit
 }
 
 func smallest(scales []scale) scale { return scales[len(scales)-1] }
 
-// figure writes a number with three or four significant digits.
-func figure(x float64) string {
+// number writes a number with three or four significant digits.
+func number(x float64) string {
 	digits := 1
 	switch {
 	case math.Abs(x) < 9.995:

@@ -1,0 +1,155 @@
+package draw
+
+import (
+	"fmt"
+	"strings"
+)
+
+// A BarChart has one horizontal bar for each protocol, with its name above it.
+type BarChart struct {
+	Title     string // what a reader who does not see the chart is told
+	AxisTitle string
+	Bars      []Bar
+	Format    Format
+	Reference *float64 // a line across all bars, say an ideal
+	RefLabel  string
+	Largest   float64 // end of the axis; 0: the longest bar
+}
+
+// A Bar is one row.
+type Bar struct {
+	Label, Class string
+	Note         string // on the right of the name
+	NoteMore     string // the rest of the note, left out on narrow pages
+	Value        string // behind the bar
+	Parts        []Part
+	Low, High    *float64 // interval around the end
+	Open         bool     // the end is only a lower bound
+}
+
+// A Part is one piece of a stacked bar.
+type Part struct {
+	Value   float64
+	Hatched bool
+}
+
+const (
+	rowHeight = 38.0
+	barHeight = 13.0
+	barTop    = 18.0
+)
+
+// total is the length of a bar.
+func (b Bar) total() float64 {
+	sum := 0.0
+	for _, p := range b.Parts {
+		sum += p.Value
+	}
+	return sum
+}
+
+// largest is the end of the longest bar or interval.
+func (c BarChart) largest() float64 {
+	if c.Largest > 0 {
+		return c.Largest
+	}
+	most := 0.0
+	for _, b := range c.Bars {
+		most = max(most, b.total())
+		if b.High != nil {
+			most = max(most, *b.High)
+		}
+	}
+	if c.Reference != nil {
+		most = max(most, *c.Reference)
+	}
+	return most
+}
+
+// SVG draws the chart.
+func (c BarChart) SVG() string {
+	head := 0.0
+	if c.Reference != nil {
+		head = 14
+	}
+	bottom := head + float64(len(c.Bars))*rowHeight
+	out := &canvas{height: bottom + 40}
+	scale := Linear(c.largest(), 0.22) // room for the value behind the longest bar
+	out.axisBelow(scale, scale.Ticks(6), c.Format, head+4, bottom, c.AxisTitle)
+	c.reference(out, scale, bottom)
+	for i, b := range c.Bars {
+		b.draw(out, scale, head+float64(i)*rowHeight)
+	}
+	return out.svg(c.Title, c.description())
+}
+
+// reference draws the line across all bars.
+func (c BarChart) reference(out *canvas, scale Scale, bottom float64) {
+	if c.Reference == nil {
+		return
+	}
+	at := scale.At(*c.Reference)
+	out.line(at, 14, at, bottom, "reference")
+	out.text(at, 0, 10, "middle", "note", c.RefLabel)
+}
+
+// draw adds one bar at its height.
+func (b Bar) draw(out *canvas, scale Scale, y float64) {
+	out.put(`<g class="%s">`, b.Class)
+	out.text(0, 2, y+13, "start", "label halo", b.Label)
+	if b.Note != "" {
+		out.note(y+13, b.Note, b.NoteMore)
+	}
+	at := 0.0
+	for _, p := range b.Parts {
+		b.part(out, scale, p, at, y+barTop)
+		at += p.Value
+	}
+	b.whisker(out, scale, y+barTop+barHeight/2)
+	end := at
+	if b.High != nil {
+		end = max(end, *b.High)
+	}
+	out.text(scale.At(end), 6, y+barTop+barHeight-2, "start", "value halo", b.Value)
+	out.put(`</g>`)
+}
+
+// part draws one piece; hatching lies over the colour.
+func (b Bar) part(out *canvas, scale Scale, p Part, from, y float64) {
+	if p.Value <= 0 {
+		return
+	}
+	x, w := scale.At(from), scale.At(from+p.Value)-scale.At(from)
+	class := `class="bar"`
+	if b.Open {
+		class = `class="bar open"`
+	}
+	out.rect(x, y, w, barHeight, class)
+	if p.Hatched || b.Open {
+		out.rect(x, y, w, barHeight, `fill="url(#hatch)"`)
+	}
+}
+
+// whisker draws the interval.
+func (b Bar) whisker(out *canvas, scale Scale, y float64) {
+	if b.Low == nil || b.High == nil {
+		return
+	}
+	low, high := scale.At(*b.Low), scale.At(*b.High)
+	out.line(low, y, high, y, "whisker")
+	out.line(low, y-4, low, y+4, "whisker")
+	out.line(high, y-4, high, y+4, "whisker")
+}
+
+// description tells the bars in words.
+func (c BarChart) description() string {
+	parts := make([]string, 0, len(c.Bars))
+	for _, b := range c.Bars {
+		text := fmt.Sprintf("%s: %s", b.Label, b.Value)
+		if b.Note != "" {
+			text += ", " + b.Note + b.NoteMore
+		}
+		parts = append(parts, text)
+	}
+	return c.AxisTitle + ". " + strings.Join(parts, "; ")
+}

@@ -1,0 +1,97 @@
+package draw
+
+import (
+	"fmt"
+	"html"
+	"strconv"
+	"strings"
+)
+
+// A canvas collects the elements of one SVG. Horizontal positions are shares of the width (0..1),
+// vertical ones are pixels from the top.
+type canvas struct {
+	b      strings.Builder
+	height float64
+}
+
+// num writes a coordinate with at most two decimals.
+func num(x float64) string {
+	s := strconv.FormatFloat(x, 'f', 2, 64)
+	s = strings.TrimRight(strings.TrimRight(s, "0"), ".")
+	if s == "-0" || s == "" {
+		return "0"
+	}
+	return s
+}
+
+// pct writes a share of the width.
+func pct(share float64) string { return num(share*100) + "%" }
+
+func (c *canvas) put(format string, args ...any) { fmt.Fprintf(&c.b, format, args...) }
+
+// line draws from one point to another.
+func (c *canvas) line(x1, y1, x2, y2 float64, class string) {
+	c.put(`<line x1="%s" y1="%s" x2="%s" y2="%s" class="%s"/>`, pct(x1), num(y1), pct(x2), num(y2), class)
+}
+
+// rect draws a box that is a share of the width wide.
+func (c *canvas) rect(x, y, w, h float64, attributes string) {
+	c.put(`<rect x="%s" y="%s" width="%s" height="%s" %s/>`, pct(x), num(y), pct(w), num(h), attributes)
+}
+
+// text writes at a share of the width, moved by dx pixels. anchor is start, middle or end.
+func (c *canvas) text(x, dx, y float64, anchor, class, text string) {
+	shift, where := "", ""
+	if dx != 0 {
+		shift = ` dx="` + num(dx) + `"`
+	}
+	if anchor != "start" {
+		where = ` text-anchor="` + anchor + `"`
+	}
+	c.put(`<text x="%s"%s y="%s"%s class="%s">%s</text>`, pct(x), shift, num(y), where, class, html.EscapeString(text))
+}
+
+// note writes at the right edge; what is more goes on narrow pages.
+func (c *canvas) note(y float64, note, more string) {
+	if more != "" {
+		more = `<tspan class="wide">` + html.EscapeString(more) + `</tspan>`
+	}
+	c.put(`<text x="100%%" y="%s" text-anchor="end" class="note halo">%s%s</text>`, num(y), html.EscapeString(note), more)
+}
+
+// stretched opens a viewport of 1000 x 1000 units that fills a box; curves in it keep their stroke.
+func (c *canvas) stretched(x, y, w, h float64, content string) {
+	c.put(`<svg x="%s" y="%s" width="%s" height="%s" viewBox="0 0 1000 1000" preserveAspectRatio="none" overflow="visible">%s</svg>`,
+		pct(x), num(y), pct(w), num(h), content)
+}
+
+// svg closes the drawing. Title and description are for those who do not see it.
+func (c *canvas) svg(title, description string) string {
+	return fmt.Sprintf(`<svg role="img" width="100%%" height="%s" overflow="visible" aria-label="%s"><desc>%s</desc>%s</svg>`,
+		num(c.height), html.EscapeString(title), html.EscapeString(description), c.b.String())
+}
+
+// Format writes a value of an axis.
+type Format func(float64) string
+
+// axisBelow draws vertical grid lines with labels under them, and the axis title.
+func (c *canvas) axisBelow(s Scale, ticks []float64, format Format, top, bottom float64, title string) {
+	for i, v := range ticks {
+		at := s.At(v)
+		class := "grid"
+		if i == 0 && at < 1e-9 {
+			class = "axis"
+		}
+		c.line(at, top, at, bottom, class)
+		c.text(at, 0, bottom+15, "middle", tickClass(i, len(ticks)), format(v))
+	}
+	c.text(0.5, 0, bottom+33, "middle", "note", title)
+}
+
+// tickClass lets a narrow page hide every second label.
+func tickClass(i, n int) string {
+	if n > 5 && i%2 == 1 {
+		return "tick wide"
+	}
+	return "tick"
+}

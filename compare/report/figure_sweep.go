@@ -1,0 +1,218 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/weft-transport/weft/compare/report/draw"
+	"github.com/weft-transport/weft/compare/stats/estimate"
+)
+
+// A sweep is a family of scenarios along one number.
+type sweep struct {
+	blocks []*block // ascending along the axis
+	loss   bool
+}
+
+// sweepKey tells families apart; "" is a scenario on its own.
+func sweepKey(b *block) string {
+	switch {
+	case b.info.LossRate != nil:
+		return "loss " + b.info.Family
+	case b.info.Sweep != nil:
+		return "sweep " + b.info.Family + " " + b.info.Sweep.Axis
+	}
+	return ""
+}
+
+// value is a scenario's place on the axis of its sweep.
+func (b *block) value() float64 {
+	if b.info.LossRate != nil {
+		return *b.info.LossRate
+	}
+	return b.info.Sweep.Value
+}
+
+// newSweep returns nil unless there are two different points.
+func newSweep(blocks []*block) *sweep {
+	if len(blocks) < 2 || sweepKey(blocks[0]) == "" {
+		return nil
+	}
+	s := &sweep{blocks: slices.Clone(blocks), loss: blocks[0].info.LossRate != nil}
+	slices.SortStableFunc(s.blocks, func(a, b *block) int { return cmp.Compare(a.value(), b.value()) })
+	if s.blocks[0].value() == s.blocks[len(s.blocks)-1].value() {
+		return nil
+	}
+	return s
+}
+
+// rows returns one row for every label of the family, from the first scenario that has it.
+func (s *sweep) rows() []*row {
+	seen := map[string]bool{}
+	var rows []*row
+	for _, b := range s.blocks {
+		for _, r := range b.rows {
+			if !seen[r.label] {
+				seen[r.label] = true
+				rows = append(rows, r)
+			}
+		}
+	}
+	return rows
+}
+
+func (b *block) labelled(label string) *row {
+	for _, r := range b.rows {
+		if r.label == label {
+			return r
+		}
+	}
+	return nil
+}
+
+// axis is the horizontal axis of the family.
+func (s *sweep) axis() draw.Axis {
+	var values []float64
+	for _, b := range s.blocks {
+		values = append(values, b.value())
+	}
+	values = slices.Compact(values)
+	first, last := values[0], values[len(values)-1]
+	if s.loss {
+		return lossAxis(values)
+	}
+	point := s.blocks[0].info.Sweep
+	axis := draw.Axis{Title: point.Axis, Ticks: values, Format: Count}
+	span := last - first
+	axis.Scale = draw.Scale{Min: first - span*0.03, Max: last + span*0.03}
+	if point.Log && first > 0 {
+		axis.Scale = draw.Scale{Min: first / 1.15, Max: last * 1.15, Log: true}
+		axis.Title += " (logarithmic)"
+	}
+	return axis
+}
+
+// lossAxis is logarithmic, with a place of its own for no loss.
+func lossAxis(values []float64) draw.Axis {
+	axis := draw.Axis{Title: "probability that a link loses a packet (logarithmic)", Ticks: values, Format: lossText}
+	positive := values
+	share := 0.0
+	if values[0] <= 0 {
+		positive, share = values[1:], 0.15
+	}
+	axis.Scale = draw.Scale{Min: positive[0] / 1.4, Max: positive[len(positive)-1] * 1.4, Log: true, ZeroShare: share}
+	return axis
+}
+
+// lossText writes a probability as 1/n where that is what it is.
+func lossText(p float64) string {
+	if p == 0 {
+		return "none"
+	}
+	n := 1 / p
+	if rounded := float64(int(n + 0.5)); n >= 2 && n-rounded < 1e-6*n && rounded-n < 1e-6*n {
+		return fmt.Sprintf("1/%.0f", rounded)
+	}
+	return percentText(p)
+}
+
+// figure draws the family.
+func (a artist) sweep(s *sweep) *figure {
+	if s.loss {
+		return a.lossSweep(s)
+	}
+	return a.slowdownSweep(s)
+}
+
+// lossSweep is goodput over loss rate.
+func (a artist) lossSweep(s *sweep) *figure {
+	chart := draw.LineChart{Title: "Goodput over loss rate", X: s.axis(), Height: 340, DirectLabels: true}
+	most, partial := 0.0, false
+	for _, r := range s.rows() {
+		series := a.series(r)
+		for _, b := range s.blocks {
+			if point, ok := goodputPoint(b, r.label); ok {
+				series.Points = append(series.Points, point)
+				most, partial = max(most, point.Y), partial || point.Hollow
+			}
+		}
+		chart.Series = append(chart.Series, series)
+	}
+	scale := draw.Linear(most, 0.05)
+	chart.Y = draw.Axis{Title: "goodput of the whole job (bit/s)", Scale: scale, Ticks: scale.Ticks(6), Format: axisText(rateText)}
+	chart.Description = sweepWords(chart, rateText)
+	caption := "Payload of the whole job over its time, geometric mean over seeds; higher is better, a flat curve does not mind loss. Bars: 95 % interval over seeds."
+	if partial {
+		caption += " Hollow: flows did not finish, so this is what was delivered until the run ended."
+	}
+	fig := newFigure("direct", "Goodput over loss", caption, chart.SVG())
+	fig.Key = a.key(s.rows())
+	return fig
+}
+
+func rateText(bps float64) string { return typeset(Rate(bps)) }
+
+func (a artist) series(r *row) draw.Series {
+	l := a.looks.byLabel[r.label]
+	return draw.Series{Label: r.label, Class: l.class, Dash: l.dash, Dots: true}
+}
+
+// goodputPoint is one protocol at one loss rate.
+func goodputPoint(b *block, label string) (draw.Point, bool) {
+	r := b.labelled(label)
+	if r == nil {
+		return draw.Point{}, false
+	}
+	bps, partial := r.achieved()
+	if bps <= 0 {
+		return draw.Point{}, false
+	}
+	point := draw.Point{X: b.value(), Y: bps, Hollow: partial}
+	if g := r.typical(goodputOf); !partial {
+		point.Low, point.High = g.Low, g.High
+	}
+	return point, true
+}
+
+// slowdownSweep is the mean slowdown along any other axis.
+func (a artist) slowdownSweep(s *sweep) *figure {
+	chart := draw.LineChart{Title: "Mean slowdown over " + s.blocks[0].info.Sweep.Axis, X: s.axis(), Height: 320, DirectLabels: true}
+	least, most := 1.0, 1.0
+	for _, r := range s.rows() {
+		series := a.series(r)
+		for _, b := range s.blocks {
+			g := estimate.Ratio{}
+			if at := b.labelled(r.label); at != nil {
+				g = at.typical(meanSlowdown)
+			}
+			if g.Value != nil {
+				series.Points = append(series.Points, draw.Point{X: b.value(), Y: *g.Value, Low: g.Low, High: g.High})
+				least, most = min(least, *g.Value), max(most, *g.Value)
+			}
+		}
+		chart.Series = append(chart.Series, series)
+	}
+	if most == least {
+		return nil
+	}
+	scale := draw.Scale{Min: least - (most-least)*0.05, Max: most + (most-least)*0.08}
+	if most/least > 5 {
+		scale = draw.Scale{Min: least * 0.95, Max: most * 1.05, Log: true}
+	}
+	chart.Y = draw.Axis{Title: "mean FCT over ideal", Scale: scale, Ticks: scale.Ticks(6), Format: axisText(factorText)}
+	chart.Description = sweepWords(chart, factorText)
+	fig := newFigure("direct", "Slowdown", "Mean completion time over the ideal one, geometric mean over seeds; 1 is perfect, lower is better. Bars: 95 % interval over seeds. Missing points have unfinished flows.", chart.SVG())
+	fig.Key = a.key(s.rows())
+	return fig
+}
+
+func sweepWords(c draw.LineChart, write func(float64) string) string {
+	text := "From the first to the last point of each curve."
+	for _, s := range c.Series {
+		if n := len(s.Points); n > 0 {
+			text += fmt.Sprintf(" %s: %s to %s.", s.Label, write(s.Points[0].Y), write(s.Points[n-1].Y))
+		}
+	}
+	return text
+}

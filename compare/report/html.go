@@ -1,0 +1,344 @@
+package report
+
+import (
+	"cmp"
+	"embed"
+	"fmt"
+	"html/template"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/weft-transport/weft/compare/stats/estimate"
+)
+
+//go:embed page/report.html.tmpl page/report.css
+var pageFiles embed.FS
+
+var pageTemplate = template.Must(template.ParseFS(pageFiles, "page/report.html.tmpl"))
+
+// Build writes the report: one HTML page without any reference outside itself. The same data give the
+// same bytes.
+func Build(w io.Writer, d Data) error {
+	style, err := pageFiles.ReadFile("page/report.css")
+	if err != nil {
+		return err
+	}
+	page := newPage(newView(&d))
+	page.Style += template.CSS(style)
+	return pageTemplate.Execute(w, page)
+}
+
+// A page is what the template shows.
+type page struct {
+	Style     template.CSS
+	Title     string
+	Ran       string // what was run, in a sentence
+	Summary   []string
+	Overview  *overview
+	Sections  []*pageSection
+	Protocols []protocolRules
+	Manifest  pageManifest
+	Empty     bool
+}
+
+// A pageSection is one scenario, or a family of them with a figure over its axis.
+type pageSection struct {
+	ID, Title     string
+	Demonstration bool
+	Sweep         *figure
+	Scenarios     []*pageScenario
+}
+
+// Family says that the section has more than one scenario.
+func (s *pageSection) Family() bool { return len(s.Scenarios) > 1 }
+
+// A pageScenario is one scenario.
+type pageScenario struct {
+	ID, Title, Description, Fabric string
+	Demonstration                  bool
+	Findings                       []string
+	Tables                         []*htmlTable
+	Figures                        []*figure
+	Nothing                        []string
+	Seeds, Hash, YAML              string
+}
+
+// An overview is the gain of every protocol in every scenario.
+type overview struct {
+	Protocols []keyEntry
+	Rows      []overviewRow
+}
+
+type overviewRow struct {
+	ID, Title, Metric string
+	Cells             []overviewCell
+}
+
+// An overviewCell is tinted by its Level: positive is better than the reference, negative worse.
+type overviewCell struct {
+	Text, Title, Class string
+}
+
+// An htmlTable is a table whose first column are row headings.
+type htmlTable struct {
+	Caption string
+	Heads   []string
+	Rows    []htmlRow
+}
+
+// An htmlRow has a line under its name and one under the whole row.
+type htmlRow struct {
+	Class, Name, Note string
+	Cells             []string
+	Under             []string
+}
+
+// protocolRules are the rules of one protocol.
+type protocolRules struct {
+	Class, Label, Spec string
+	Rules, Classes     []string
+}
+
+type pageManifest struct {
+	Version, Source, Carrier, Command, Seeds string
+	Inputs                                   []string
+}
+
+func newPage(v *view) *page {
+	a := artist{newLooks(v)}
+	f := findings(v)
+	p := &page{
+		Style: a.looks.css(), Title: "weft: UET against RoCE v2", Ran: ranSentence(v), Summary: f.summary,
+		Overview: a.overview(v), Protocols: a.protocols(v), Manifest: newPageManifest(v), Empty: len(v.blocks) == 0,
+	}
+	ids := map[*block]string{}
+	for i, b := range v.blocks {
+		ids[b] = fmt.Sprintf("s%d", i+1)
+	}
+	for _, family := range families(v.blocks) {
+		p.Sections = append(p.Sections, a.section(family, ids, f))
+	}
+	for i := range p.Overview.Rows {
+		p.Overview.Rows[i].ID = ids[v.blocks[i]]
+	}
+	p.numberFigures()
+	return p
+}
+
+// numberFigures gives every figure its own identity.
+func (p *page) numberFigures() {
+	n := 0
+	number := func(f *figure) {
+		n++
+		f.ID = fmt.Sprintf("fig%d", n)
+	}
+	for _, s := range p.Sections {
+		if s.Sweep != nil {
+			number(s.Sweep)
+		}
+		for _, scenario := range s.Scenarios {
+			for _, f := range scenario.Figures {
+				number(f)
+			}
+		}
+	}
+}
+
+// families gathers the scenarios of each sweep; others are on their own.
+func families(blocks []*block) [][]*block {
+	return groupBy(blocks, func(b *block) string {
+		if key := sweepKey(b); key != "" {
+			return key
+		}
+		return "\x00" + b.info.Name
+	})
+}
+
+// section makes one section of the page.
+func (a artist) section(blocks []*block, ids map[*block]string, f found) *pageSection {
+	s := &pageSection{ID: "f" + ids[blocks[0]], Title: blocks[0].title()}
+	if swept := newSweep(blocks); swept != nil {
+		blocks, s.Sweep = swept.blocks, a.sweep(swept)
+		s.Title = familyTitle(blocks)
+	}
+	for _, b := range blocks {
+		s.Scenarios = append(s.Scenarios, a.scenario(b, ids[b], f.of[b]))
+		s.Demonstration = s.Demonstration || b.info.Demonstration
+	}
+	return s
+}
+
+// familyTitle is what the titles have in common, else the family's name.
+func familyTitle(blocks []*block) string {
+	common := blocks[0].title()
+	for _, b := range blocks[1:] {
+		for !strings.HasPrefix(b.title(), common) {
+			common = common[:len(common)-1]
+		}
+	}
+	common = strings.TrimRight(common, " ,:;-0123456789./")
+	return titleCase(cmp.Or(common, blocks[0].info.Family, "Sweep"))
+}
+
+// scenario makes one scenario's part of its section.
+func (a artist) scenario(b *block, id string, found []string) *pageScenario {
+	s := &pageScenario{ID: id, Title: b.title(), Description: b.info.Description, Fabric: b.info.FabricLine,
+		Demonstration: b.info.Demonstration, Findings: found, Seeds: seedRange(b.seeds())}
+	s.Figures, s.Nothing = a.figures(b)
+	s.Tables = a.tables(b)
+	for _, m := range b.view.data.Manifest.Scenarios {
+		if m.Name == b.info.Name {
+			s.Hash, s.YAML = m.Hash, m.YAML
+		}
+	}
+	return s
+}
+
+// tables are those of the terminal, with all columns and the class settings beside the names.
+func (a artist) tables(b *block) []*htmlTable {
+	achieved := achievedTable(b, marks{of: map[string]string{}})
+	achieved.drop(1) // the letters that stand for class settings
+	tables := []*htmlTable{a.html(b, achieved, "What came out, measured at the sender", true)}
+	if causes, _ := causesTable(b); len(causes.columns) > 1 {
+		tables = append(tables, a.html(b, causes, "What happened on the way", false))
+	}
+	if ladder := b.ladder(); len(ladder) > 1 {
+		tables = append(tables, a.html(b, stepsTable(b, ladder), "What each step gains", false))
+	}
+	return tables
+}
+
+// html turns a text table into one for the page.
+func (a artist) html(b *block, t *textTable, caption string, notes bool) *htmlTable {
+	out := &htmlTable{Caption: caption, Heads: []string{"protocol"}}
+	for _, c := range t.columns[1:] {
+		out.Heads = append(out.Heads, c.head)
+	}
+	for i, cells := range t.rows {
+		row := htmlRow{Class: a.looks.byLabel[cells[0]].class, Name: cells[0], Under: t.under[i]}
+		if notes {
+			row.Note = b.info.ClassNotes[cells[0]]
+		}
+		for _, cell := range cells[1:] {
+			row.Cells = append(row.Cells, typeset(cell))
+		}
+		out.Rows = append(out.Rows, row)
+	}
+	return out
+}
+
+// overview sets every protocol of every scenario against the scenario's first.
+func (a artist) overview(v *view) *overview {
+	o := &overview{}
+	for _, label := range a.looks.order {
+		o.Protocols = append(o.Protocols, keyEntry{Class: a.looks.byLabel[label].class, Label: label})
+	}
+	for _, b := range v.blocks {
+		row := overviewRow{Title: b.title(), Metric: b.headline().Title}
+		for _, label := range a.looks.order {
+			row.Cells = append(row.Cells, b.overviewCell(label))
+		}
+		o.Rows = append(o.Rows, row)
+	}
+	return o
+}
+
+func (b *block) overviewCell(label string) overviewCell {
+	r := b.labelled(label)
+	if r == nil {
+		return overviewCell{Text: "", Class: "absent"}
+	}
+	if c := r.completion(); c.unfinished() > 0 {
+		return overviewCell{Text: fmt.Sprintf("%d/%d", c.finished, c.flows), Class: "unfinished",
+			Title: fmt.Sprintf("%d of %s unfinished: %s", c.unfinished(), plural(c.flows, "flow"), c.reasons())}
+	}
+	value := or(r.typical(b.headline().Of).Value, metricText(b.headline()))
+	if r == b.reference() {
+		return overviewCell{Text: "1", Class: "reference", Title: value}
+	}
+	g := b.gain(b.headline(), r, b.reference())
+	if g.Value == nil { // the reference did not finish: the value itself
+		return overviewCell{Text: value, Class: "plain", Title: "no ratio: the first protocol did not finish"}
+	}
+	return overviewCell{Text: factorText(*g.Value), Class: tint(g), Title: value + " " + intervalOf(g)}
+}
+
+// tint is the colour class of a gain: g1..g4 better, w1..w4 worse, even where the interval has room
+// for 1.
+func tint(g estimate.Ratio) string {
+	switch sideOf(g) {
+	case ahead:
+		return fmt.Sprintf("g%d", strength(*g.Value))
+	case behind:
+		return fmt.Sprintf("w%d", strength(1 / *g.Value))
+	}
+	return "even"
+}
+
+// strength is 1 up to 1.2, 2 up to 1.6, 3 up to 2.5, 4 beyond.
+func strength(factor float64) int {
+	level, _ := slices.BinarySearch([]float64{1.2, 1.6, 2.5}, factor)
+	return level + 1
+}
+
+// protocols lists the rules of every protocol once, with its class settings.
+func (a artist) protocols(v *view) []protocolRules {
+	var out []protocolRules
+	for _, label := range a.looks.order {
+		p := protocolRules{Class: a.looks.byLabel[label].class, Label: label}
+		for _, b := range v.blocks {
+			r := b.labelled(label)
+			if r == nil {
+				continue
+			}
+			p.Spec = cmp.Or(p.Spec, r.protocol)
+			p.Rules = appendNew(p.Rules, b.info.Rules[label]...)
+			p.Classes = appendNew(p.Classes, b.info.ClassNotes[label])
+		}
+		out = append(out, p)
+	}
+	return out
+}
+
+// appendNew adds what is neither empty nor there already.
+func appendNew(list []string, more ...string) []string {
+	for _, text := range more {
+		if text != "" && !slices.Contains(list, text) {
+			list = append(list, text)
+		}
+	}
+	return list
+}
+
+// ranSentence says what was run.
+func ranSentence(v *view) string {
+	flows, labels := 0, map[string]bool{}
+	for i := range v.data.Runs {
+		flows += v.data.Runs[i].Flows
+		labels[v.data.Runs[i].Label] = true
+	}
+	return fmt.Sprintf("%s, %s, %s, %s in all. Every protocol of a scenario had the same fabric, the same traffic and the same random luck.",
+		plural(len(v.blocks), "scenario"), plural(len(labels), "protocol"), plural(len(v.data.Runs), "run"), plural(flows, "flow"))
+}
+
+func newPageManifest(v *view) pageManifest {
+	m := v.data.Manifest
+	p := pageManifest{Version: m.Version, Source: m.SourceHash, Carrier: m.Carrier, Command: shellLine(m.Command), Seeds: seedRange(m.Seeds)}
+	for _, in := range m.Inputs {
+		p.Inputs = append(p.Inputs, fmt.Sprintf("%s, %d bytes, SHA-256 %s", in.Path, in.Bytes, in.SHA256))
+	}
+	return p
+}
+
+// shellLine writes a command so that a shell reads the same arguments.
+func shellLine(args []string) string {
+	quoted := make([]string, len(args))
+	for i, arg := range args {
+		quoted[i] = arg
+		if arg == "" || strings.ContainsAny(arg, " \t\n\"'\\$`&|;<>()*?[]{}~#!") {
+			quoted[i] = "'" + strings.ReplaceAll(arg, "'", `'\''`) + "'"
+		}
+	}
+	return strings.Join(quoted, " ")
+}

@@ -1,0 +1,227 @@
+package report
+
+import (
+	"bytes"
+	"flag"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/weft-transport/weft/compare"
+)
+
+var keep = flag.String("keep", "", "write the report of the synthetic results to this file, to be looked at")
+
+func build(t *testing.T, d Data) string {
+	t.Helper()
+	var b bytes.Buffer
+	require.NoError(t, Build(&b, d))
+	return b.String()
+}
+
+// syntheticPage is built once.
+var syntheticPage = sync.OnceValue(func() string {
+	var b bytes.Buffer
+	if err := Build(&b, synthetic()); err != nil {
+		panic(err)
+	}
+	return b.String()
+})
+
+func TestReportIsOneFileWithoutNetwork(t *testing.T) {
+	page := syntheticPage()
+	if *keep != "" {
+		require.NoError(t, os.WriteFile(*keep, []byte(page), 0o666))
+	}
+	require.Less(t, len(page), 2<<20, "bytes")
+	for _, outside := range []string{"http:", "https:", "//cdn", "<script", "<link", "<img", "<iframe", "@import", " src="} {
+		require.NotContains(t, page, outside)
+	}
+	for _, url := range regexp.MustCompile(`url\(([^)]*)\)`).FindAllStringSubmatch(page, -1) {
+		require.Equal(t, "#hatch", url[1])
+	}
+	require.NotContains(t, page, "ZgotmplZ", "the template refused a value")
+}
+
+func TestReportIsTheSameEveryTime(t *testing.T) {
+	require.Equal(t, syntheticPage(), build(t, makeSynthetic()))
+}
+
+// void elements have no end tag.
+var void = []string{"meta", "br", "hr", "input", "link", "img"}
+
+// requireBalanced checks that every element is closed where it should be.
+func requireBalanced(t *testing.T, page string) {
+	t.Helper()
+	page = regexp.MustCompile(`(?s)<style>.*?</style>|<!DOCTYPE html>`).ReplaceAllString(page, "")
+	var open []string
+	for _, tag := range regexp.MustCompile(`<(/?)([a-zA-Z][a-zA-Z0-9]*)((?:[^>"]|"[^"]*")*?)(/?)>`).FindAllStringSubmatch(page, -1) {
+		closing, name, selfClosed := tag[1] == "/", tag[2], tag[4] == "/"
+		switch {
+		case selfClosed || slices.Contains(void, name):
+		case closing:
+			require.NotEmpty(t, open, "</%s> without a start", name)
+			require.Equal(t, open[len(open)-1], name, "closed by </%s>", name)
+			open = open[:len(open)-1]
+		default:
+			open = append(open, name)
+		}
+	}
+	require.Empty(t, open)
+}
+
+func TestReportIsBalanced(t *testing.T) {
+	requireBalanced(t, syntheticPage())
+	requireBalanced(t, build(t, small()))
+	requireBalanced(t, build(t, Data{}))
+}
+
+func TestReportLinksLeadSomewhere(t *testing.T) {
+	page := syntheticPage()
+	ids := map[string]bool{}
+	for _, id := range regexp.MustCompile(` id="([^"]+)"`).FindAllStringSubmatch(page, -1) {
+		require.False(t, ids[id[1]], "id %s twice", id[1])
+		ids[id[1]] = true
+	}
+	links := regexp.MustCompile(`href="#([^"]+)"`).FindAllStringSubmatch(page, -1)
+	require.NotEmpty(t, links)
+	for _, link := range links {
+		require.True(t, ids[link[1]], "#%s leads nowhere", link[1])
+	}
+}
+
+func TestFiguresAreToldInWords(t *testing.T) {
+	page := syntheticPage()
+	figures := strings.Count(page, "<figure")
+	require.Greater(t, figures, 40)
+	require.Equal(t, figures, len(regexp.MustCompile(`<svg role="img"[^>]* aria-label="[^"]{5,}"><desc>[^<]{20,}</desc>`).FindAllString(page, -1)))
+	require.Equal(t, figures, len(regexp.MustCompile(`<figcaption>[^<]{40,}</figcaption>`).FindAllString(page, -1)))
+	require.NotRegexp(t, `<th>`, page, "every heading says what it heads")
+}
+
+func TestReportTellsWhatWasRun(t *testing.T) {
+	page := syntheticPage()
+	d := synthetic()
+	for _, s := range d.Scenarios {
+		require.Contains(t, page, ">"+s.Title+"<")
+		require.Contains(t, page, s.FabricLine)
+	}
+	for _, p := range synthLadder {
+		require.Contains(t, page, p.spec)
+		require.Contains(t, page, p.rules()[0])
+		require.Contains(t, page, p.classNote())
+	}
+	require.Contains(t, page, "weft compare --full")
+	require.Contains(t, page, "topology: fattree")
+	require.Contains(t, page, "5b1d0c6f2a97")
+	require.Contains(t, page, "perm_128n.cm, 4711 bytes, SHA-256 9f2c7e0a51b4")
+	require.Contains(t, page, "demonstration, not evidence")
+}
+
+func TestReportShowsTheSameNumbersAsTheTable(t *testing.T) {
+	page := build(t, small())
+	require.Contains(t, page, "106.0\u202fµs")
+	require.Contains(t, page, "3.42×")
+	require.Contains(t, page, "1.81×<tspan class=\"wide\"> over the row above</tspan>")
+}
+
+func TestReportShowsUnfinishedFlowsAsUnfinished(t *testing.T) {
+	page := build(t, small())
+	require.Contains(t, page, `class="unfinished" title="2 of 8 flows unfinished: 2 spent all retries">6/8</td>`)
+	require.Contains(t, page, "the last takes at least 5.00ms; means and gains withheld")
+	require.Contains(t, page, "at least 1.33\u202fms")
+	require.Contains(t, page, ">Completion</h4>")
+	require.NotContains(t, build(t, onlyScenario(small(), "clean")), ">Completion</h4>")
+}
+
+// onlyScenario leaves out what belongs to others.
+func onlyScenario(d Data, name string) Data {
+	d.Comparisons = nil
+	d.Scenarios = slices.DeleteFunc(slices.Clone(d.Scenarios), func(s ScenarioInfo) bool { return s.Name != name })
+	d.Runs = slices.DeleteFunc(slices.Clone(d.Runs), func(r compare.Run) bool { return r.Scenario != name })
+	d.Flows = slices.DeleteFunc(slices.Clone(d.Flows), func(f compare.Flow) bool { return f.Scenario != name })
+	return d
+}
+
+func TestReportSaysWhereThereIsNothing(t *testing.T) {
+	page := build(t, onlyScenario(small(), "clean"))
+	require.Contains(t, page, "No protocol retransmitted a packet.")
+	require.Contains(t, page, "No flow waited for a timeout, and no port was paused.")
+	require.NotContains(t, page, "<h4>Retransmissions</h4>")
+	require.Contains(t, build(t, Data{}), "There are no runs in these results.")
+}
+
+func TestReportEscapesNames(t *testing.T) {
+	d := small()
+	for i := range d.Runs {
+		d.Runs[i].Label = `<b>"` + d.Runs[i].Label
+	}
+	d.Scenarios[0].Title = "</title><script>"
+	page := build(t, d)
+	requireBalanced(t, page)
+	require.NotContains(t, page, "<script>")
+	require.NotContains(t, page, `<b>"`)
+}
+
+func TestReportWithoutFlowLines(t *testing.T) {
+	d := small()
+	d.Flows = nil
+	page := build(t, d)
+	requireBalanced(t, page)
+	require.Contains(t, page, "<h4>Flow completion times</h4>", "from quantiles")
+	require.Contains(t, page, "2 of 8 unfinished")
+}
+
+func TestSweepsAreGathered(t *testing.T) {
+	page := syntheticPage()
+	require.Contains(t, page, "<h2>Random loss</h2>")
+	require.Contains(t, page, "<h2>Incast ")
+	require.Equal(t, 1, strings.Count(page, "<h4>Goodput over loss</h4>"))
+	for _, tick := range []string{">none<", ">1/65536<", ">1/100<"} {
+		require.Contains(t, page, tick)
+	}
+}
+
+func TestColoursStayWithTheProtocol(t *testing.T) {
+	d := synthetic()
+	looks := newLooks(newView(&d))
+	first, last := looks.byLabel["RoCE v2, one path"], looks.byLabel["UET in full"]
+	require.Equal(t, ramps[kinRoCE].light[0], first.light)
+	require.Equal(t, ramps[kinUET].light[0], last.light)
+	seen := map[string]bool{}
+	for _, l := range looks.byLabel {
+		require.False(t, seen[l.light], "two protocols in %s", l.light)
+		seen[l.light] = true
+	}
+}
+
+func TestTypeset(t *testing.T) {
+	for cell, want := range map[string]string{
+		"112.5us": "112.5\u202fµs", ">10.0ms": ">10.0\u202fms", "1.98x": "1.98×", "-": "–", "12%": "12\u202f%", "640/640": "640/640",
+		"1.66x [1.60, 1.73]": "1.66× [1.60, 1.73]", "withheld": "withheld", "2.10": "2.10", "": "",
+	} {
+		require.Equal(t, want, typeset(cell))
+	}
+	require.Equal(t, "50\u202fµs", axisText(durationText)(50e3))
+	require.Equal(t, "1.5\u202fµs", axisText(durationText)(1500))
+	require.Equal(t, "100\u202fµs", axisText(durationText)(100e3))
+}
+
+func TestLinksAreGroupedByTier(t *testing.T) {
+	groups := linkGroups(map[string]bool{"leaf10-spine1": true, "leaf2-spine1": true, "h3-leaf0": true, "leaf0-h3": true, "spine1-leaf2": true})
+	var names []string
+	for _, g := range groups {
+		names = append(names, g.name)
+	}
+	require.Equal(t, []string{"h → leaf", "leaf → spine", "spine → leaf", "leaf → h"}, names)
+	require.Equal(t, []string{"leaf2-spine1", "leaf10-spine1"}, groups[1].links)
+}
+
+func TestShellLine(t *testing.T) {
+	require.Equal(t, `weft compare '--set=a=b c' 'it'\''s'`, shellLine([]string{"weft", "compare", "--set=a=b c", "it's"}))
+}
