@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"path"
 
+	"github.com/weft-transport/weft/compare/topofile"
 	"github.com/weft-transport/weft/emulator"
 	"github.com/weft-transport/weft/transport/instant"
 	"github.com/weft-transport/weft/transport/param"
@@ -26,6 +27,7 @@ type Fabric struct {
 
 	Loss     Loss       // on every link, in each direction
 	LinkLoss []LinkLoss // on some links instead; the last that matches counts
+	FileLoss []float64  // by link, on top: what a topology file says; nil: nothing
 
 	SamplePeriod instant.Time // of queue and link samples; 0: none
 }
@@ -73,6 +75,9 @@ func (f *Fabric) LossByLink() []Loss {
 		for _, link := range special.Links {
 			losses[link] = special.Loss
 		}
+	}
+	for i, p := range f.FileLoss { // lost by either
+		losses[i].Random += float64(p * (1 - losses[i].Random))
 	}
 	return losses
 }
@@ -247,4 +252,12 @@ func (f *Fabric) build(r *reader, entry param.Entry[emulator.Topology]) {
 		return
 	}
 	f.Spec.Hosts = f.Network.Hosts
+	if declares(entry.Params, "file") {
+		f.Spec.RateBps = f.LineRateBps()
+	}
+	if f.Topology == "ns3" {
+		if f.FileLoss, err = topofile.Losses(f.Params.Word("file")); err != nil {
+			r.fail(nil, "", err.Error())
+		}
+	}
 }

@@ -9,6 +9,35 @@ import (
 	"github.com/weft-transport/weft/transport/param"
 )
 
+// A setting is one parameter with its value in canonical form.
+type setting struct{ name, text string }
+
+// settings lists the parameters that have a value, in the order of declaration. Behind a choice
+// come all parameters of what it chose, defaults included.
+func settings(params []param.Param, v param.Values) []setting {
+	var list []setting
+	for _, p := range params {
+		if !v.Has(p.Name) {
+			continue
+		}
+		list = append(list, setting{p.Name, canonical(p, v.Word(p.Name))})
+		if p.Kind != param.Choice {
+			continue
+		}
+		chosen, given := v.Choice(p.Name)
+		inner, err := p.Of.ParamsOf(chosen)
+		if err != nil {
+			continue // v was resolved: it has chosen something there is
+		}
+		if resolved, err := param.Resolve(inner, given); err == nil {
+			for _, s := range settings(inner, resolved) {
+				list = append(list, setting{p.Name + "." + s.name, s.text})
+			}
+		}
+	}
+	return list
+}
+
 // canonical writes the text of a parameter in the one way that stands for its value, so that
 // 400Gbps and 0.4Tbps are the same scenario.
 func canonical(p param.Param, text string) string {

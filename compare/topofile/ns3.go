@@ -270,3 +270,23 @@ func (g *Graph) LossByLink() []float64 {
 	}
 	return losses
 }
+
+// Losses returns the loss of every link of the network that a file describes, by index; nil: nothing
+// is lost.
+func Losses(name string) ([]float64, error) {
+	file, err := Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	g, err := ReadNS3(file, name)
+	if err != nil {
+		return nil, err
+	}
+	for _, c := range g.Cables {
+		if c.Loss > 0 {
+			return g.LossByLink(), nil
+		}
+	}
+	return nil, nil
+}
