@@ -48,6 +48,7 @@ type Endpoint struct {
 	sent         []sentPacket
 	got, lostMap []uint64
 	freed        int32 // units that the ACK in hand released by PSN; for ACKs without a byte count
+	drift        int64 // units by which peers' byte counts did not match what was booked; 0 with an honest peer
 	sendRoom     blocks
 
 	// As target.

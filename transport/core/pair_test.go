@@ -2,7 +2,6 @@ package core
 
 import (
 	"fmt"
-	"hash/fnv"
 	"sort"
 	"strings"
 	"testing"
@@ -183,17 +182,17 @@ func (p *pair) check(end int, out *Packet) {
 	prologue, _ := wire.ParsePrologue(out.Header[:2])
 	data := prologue.Type().IsRequest()
 	probe := prologue.Type() == wire.TypeControl && prologue.Control() == wire.ControlProbe
-	require.Equal(p.t, Addr(end+1), out.From)
-	require.Equal(p.t, ProtoUET, out.Proto)
+	c := &p.ends[end].cfg
+	ok := out.From == Addr(end+1) && out.To == Addr(2-end) && out.Proto == ProtoUET && out.Telemetry == 0 &&
+		(out.Flags&Trimmable != 0) == (data && c.Trimming)
 	if data || probe {
-		require.Equal(p.t, ECT0, out.ECN)
-		require.Equal(p.t, p.ends[end].cfg.DataClass, out.Class)
+		ok = ok && out.ECN == ECT0 && out.Class == c.DataClass
 	} else {
-		require.Equal(p.t, NotECT, out.ECN)
-		require.Equal(p.t, p.ends[end].cfg.ControlClass, out.Class)
-		require.Zero(p.t, out.Flags)
+		ok = ok && out.ECN == NotECT && out.Class == c.ControlClass && out.Flags == 0
 	}
-	require.Equal(p.t, data && p.ends[end].cfg.Trimming, out.Flags&Trimmable != 0)
+	if !ok {
+		require.Fail(p.t, "a packet with wrong fields", "%+v", *out)
+	}
 }
 
 // fly decides a packet's fate and puts it on its way.
@@ -236,9 +235,12 @@ func (p *pair) fly(end int, out Packet) {
 
 // note writes the log and the hash of everything that was sent.
 func (p *pair) note(end int, out *Packet, f fate) {
-	h := fnv.New64a()
-	fmt.Fprint(h, p.hash, p.now, end, out.EV, out.ECN, out.Flags, out.Payload, out.Header[:out.HeaderLen])
-	p.hash = h.Sum64()
+	for _, v := range [...]uint64{uint64(p.now), uint64(end), uint64(out.EV), uint64(out.Flags), out.Payload.Offset, uint64(out.Payload.Length)} {
+		p.hash = mix(p.hash ^ v)
+	}
+	for _, b := range out.Header[:out.HeaderLen] {
+		p.hash = (p.hash ^ uint64(b)) * 1099511628211
+	}
 	if p.narrate {
 		p.log = append(p.log, fmt.Sprintf("%9.3fus  %c  %s %s", p.now.Microseconds(), 'A'+rune(end), describe(out), f.String()))
 	}
@@ -312,7 +314,9 @@ func (p *pair) step(until Time) bool {
 	for end, e := range p.ends {
 		if e.Deadline() <= p.now {
 			e.HandleTimeout(p.now)
-			require.Greater(p.t, e.Deadline(), p.now, "a timer that does not move")
+			if e.Deadline() <= p.now {
+				require.Fail(p.t, "a timer that does not move")
+			}
 		}
 		p.take(end)
 	}
@@ -420,4 +424,45 @@ func (p *pair) logged(text string) (n int) {
 		}
 	}
 	return n
+}
+
+// inject hands a packet with a header of our making to one end, as if it came from the other.
+func (p *pair) inject(to int, h interface{ Put([]byte) int }, change ...func(*Packet)) {
+	out := Packet{From: Addr(2 - to), To: Addr(to + 1), Proto: ProtoUET, ECN: NotECT}
+	out.HeaderLen = uint8(h.Put(out.Header[:]))
+	for _, c := range change {
+		c(&out)
+	}
+	p.ends[to].HandlePacket(p.now, &out)
+}
+
+// answer returns the next packet that one end wants to send.
+func (p *pair) answer(end int) *Packet {
+	p.t.Helper()
+	var out Packet
+	require.True(p.t, p.ends[end].Transmit(p.now, Pull{Open: AllClasses}, &out), "nothing was answered")
+	return &out
+}
+
+// wantNack requires that one end answers with a NACK of that code.
+func (p *pair) wantNack(end int, code wire.NackCode) wire.Nack {
+	p.t.Helper()
+	out := p.answer(end)
+	n, why := wire.ParseNack(out.Header[:out.HeaderLen])
+	require.Equal(p.t, wire.OK, why, "%s", describe(out))
+	require.Equal(p.t, code, n.Code, "%v", n.Code)
+	return n
+}
+
+// all joins hooks: every packet suffers what any of them has for it.
+func all(hooks ...func(int, *Packet) fate) func(int, *Packet) fate {
+	return func(from int, p *Packet) (f fate) {
+		for _, h := range hooks {
+			g := h(from, p)
+			f.drop, f.trim, f.lastHop = f.drop || g.drop, f.trim || g.trim, f.lastHop || g.lastHop
+			f.mark, f.corrupt = f.mark || g.mark, f.corrupt || g.corrupt
+			f.copies, f.late = f.copies+g.copies, f.late+g.late
+		}
+		return f
+	}
 }

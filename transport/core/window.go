@@ -74,6 +74,7 @@ func moveBit(words []uint64, to, from block, psn uint32) {
 func (e *Endpoint) drained(now Time, i uint32) {
 	pd := &e.pdcs[i]
 	e.contexts[pd.context].inFlight -= int64(pd.flight)
+	e.drift += int64(max(pd.flight, -pd.flight))
 	pd.flight, pd.lost, pd.lostFrom, pd.undone = 0, 0, pd.next, 0
 	pd.rtoDue, pd.probeDue, pd.clearDue = Never, Never, Never
 	pd.flags &^= pdcRecovering | pdcProbing
