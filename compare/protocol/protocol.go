@@ -10,19 +10,22 @@ import (
 
 // An Env is what a host may know of the fabric it is made for.
 type Env struct {
-	Hosts       int
-	LineRateBps int64        // of the host's link
-	BaseRTT     instant.Time // idle round trip of the longest path: a full packet out, an acknowledgement back
-	PairRTT     func(a, b core.Addr) instant.Time
-	BDP         int64 // LineRateBps times BaseRTT, in bytes
-	PayloadMTU  int64 // payload bytes of a full packet
-	WireMTU     int64 // bytes of a full packet of this protocol on the wire, link overhead included
-	Trimming    bool  // the data class trims
-	Lossless    bool  // the data class is flow controlled hop by hop
-	Data        core.Class
-	Control     core.Class
-	Seed        uint64
-	Memory      func(core.Addr) core.Memory // of every host, for payloads by reference
+	Hosts        int
+	LineRateBps  int64        // of the host's link
+	BaseRTT      instant.Time // idle round trip of the longest path: a full packet out, an acknowledgement back
+	PairRTT      func(a, b core.Addr) instant.Time
+	BDP          int64 // LineRateBps times BaseRTT, in bytes
+	PayloadMTU   int64 // payload bytes of a full packet
+	WireMTU      int64 // bytes of a full packet of this protocol on the wire, link overhead included
+	WireOverhead int64 // bytes on the wire beside transport header and payload
+	QueueBytes   int64 // limit of an egress queue of the data class; 0: the shared buffer limits it
+	MaxHops      int   // links of the longest way
+	Trimming     bool  // the data class trims
+	Lossless     bool  // the data class is flow controlled hop by hop
+	Data         core.Class
+	Control      core.Class
+	Seed         uint64
+	Memory       func(core.Addr) core.Memory // of every host, for payloads by reference
 }
 
 // A Protocol is one resolved SPEC: a transport with its parameters.
@@ -32,9 +35,9 @@ type Protocol interface {
 	ClassDefaults() map[string]string
 	// Routing names how switches should spread this protocol's packets: "ecmp" unless it says otherwise.
 	Routing() string
-	// HeaderBytes returns how many bytes of IP, UDP and transport header, checksum and padding a full
-	// data packet carries beside its payload.
-	HeaderBytes() int64
+	// TransportBytes returns the size of the transport headers of a full data packet: what lies between
+	// the UDP header and the payload.
+	TransportBytes() int64
 	// Proto tells packets of this protocol from others.
 	Proto() core.Proto
 	// NewHost makes the Stack of one host.

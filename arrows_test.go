@@ -1,0 +1,147 @@
+package weft_test
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+const module = "github.com/weft-transport/weft/"
+
+// arrows say which rooms of the house a package may look into, and why no others. A package is
+// ruled by the longest prefix that matches its path.
+var arrows = []struct {
+	room string
+	may  []string
+	why  string
+}{
+	{"transport/instant", nil, "time is the ground that everything stands on"},
+	{"transport/param", []string{"transport/instant"}, "parameters know quantities and nothing else"},
+	{"congestion", []string{"transport/instant", "transport/param"}, "a controller does not know what a packet is"},
+	{"spray", []string{"transport/instant", "transport/param"}, "a sprayer does not know what a packet is"},
+	{"transport/wire", nil, "formats know bytes and nothing else"},
+	{"transport/core", []string{"transport/instant", "transport/param", "transport/wire", "congestion", "spray"}, "the protocol knows neither clock nor socket nor fabric"},
+	{"emulator", []string{"transport/instant", "transport/param", "transport/core"}, "the fabric knows the seam, not the protocols"},
+	{"compare/rocev2/wire", nil, "formats know bytes and nothing else"},
+	{"compare", []string{"compare", "emulator", "transport", "congestion", "spray"}, "comparisons use everything below"},
+	{"cmd", []string{"compare"}, "the command is wiring"},
+}
+
+// stdOnly are the rooms that import the standard library and this module only.
+var stdOnly = []string{"transport", "congestion", "spray", "emulator", "compare/rocev2"}
+
+// timeless are the rooms where no clock ticks, no goroutine runs and no chance is global.
+var timeless = []string{"transport/core", "transport/wire", "congestion", "spray", "emulator", "compare/rocev2", "compare/protocols", "compare/workload"}
+
+func within(path string, rooms []string) bool {
+	for _, r := range rooms {
+		if path == r || strings.HasPrefix(path, r+"/") {
+			return true
+		}
+	}
+	return false
+}
+
+// sources calls do for every Go file outside tests.
+func sources(t *testing.T, do func(dir, path string, file *ast.File, fset *token.FileSet)) {
+	err := filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() && (strings.HasPrefix(d.Name(), ".") && path != "." || d.Name() == "testdata" || d.Name() == "docs" || d.Name() == "examples") {
+			return filepath.SkipDir
+		}
+		if !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+			return nil
+		}
+		fset := token.NewFileSet()
+		file, err := parser.ParseFile(fset, path, nil, parser.SkipObjectResolution)
+		if err == nil {
+			do(filepath.ToSlash(filepath.Dir(path)), path, file, fset)
+		}
+		return err
+	})
+	require.NoError(t, err)
+}
+
+func TestArrowsPointOneWay(t *testing.T) {
+	files := 0
+	sources(t, func(dir, path string, file *ast.File, _ *token.FileSet) {
+		files++
+		for _, spec := range file.Imports {
+			target, err := strconv.Unquote(spec.Path.Value)
+			require.NoError(t, err)
+			inside, ours := strings.CutPrefix(target, module)
+			if !ours {
+				if within(dir, stdOnly) && strings.Contains(strings.Split(target, "/")[0], ".") {
+					t.Errorf("%s imports %s; only the standard library may be imported there", path, target)
+				}
+				continue
+			}
+			rule := -1
+			for i := range arrows {
+				if within(dir, []string{arrows[i].room}) && (rule < 0 || len(arrows[i].room) > len(arrows[rule].room)) {
+					rule = i
+				}
+			}
+			if dir == "." || inside == "" {
+				continue
+			}
+			require.GreaterOrEqual(t, rule, 0, "%s lies in no room that a rule names", path)
+			if !within(inside, arrows[rule].may) && !strings.HasPrefix(inside, dir+"/") {
+				t.Errorf("%s imports %s: %s", path, inside, arrows[rule].why)
+			}
+		}
+	})
+	require.Greater(t, files, 50, "the walk has seen the project")
+}
+
+// TestNoClockBelowTheCarrier keeps what would make a run differ from its repetition out of the rooms
+// where the protocol lives.
+func TestNoClockBelowTheCarrier(t *testing.T) {
+	sources(t, func(dir, path string, file *ast.File, fset *token.FileSet) {
+		if !within(dir, timeless) {
+			return
+		}
+		for _, spec := range file.Imports {
+			switch spec.Path.Value {
+			case `"time"`, `"math/rand"`, `"math/rand/v2"`, `"sync/atomic"`, `"net"`, `"os"`:
+				if !(spec.Path.Value == `"os"` && within(dir, []string{"compare/workload"})) {
+					t.Errorf("%s imports %s", path, spec.Path.Value)
+				}
+			}
+		}
+		ast.Inspect(file, func(n ast.Node) bool {
+			switch n.(type) {
+			case *ast.GoStmt, *ast.SelectStmt, *ast.SendStmt:
+				t.Errorf("%s: goroutines and channels belong above the carrier", fset.Position(n.Pos()))
+			}
+			return true
+		})
+	})
+}
+
+// TestFilesAreSmallRooms bounds files and functions, the tables of formats and parameters aside.
+func TestFilesAreSmallRooms(t *testing.T) {
+	sources(t, func(dir, path string, file *ast.File, fset *token.FileSet) {
+		if lines := fset.File(file.Pos()).LineCount(); lines > 620 {
+			t.Errorf("%s has %d lines; is it one idea?", path, lines)
+		}
+		for _, d := range file.Decls {
+			fn, ok := d.(*ast.FuncDecl)
+			if !ok {
+				continue
+			}
+			if lines := fset.Position(fn.End()).Line - fset.Position(fn.Pos()).Line; lines > 110 {
+				t.Errorf("%s: %s has %d lines", path, fn.Name.Name, lines)
+			}
+		}
+	})
+}

@@ -1,0 +1,76 @@
+package campaign
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/weft-transport/weft/compare/report"
+	"github.com/weft-transport/weft/compare/runner"
+	"github.com/weft-transport/weft/compare/scenario"
+	"github.com/weft-transport/weft/transport/instant"
+)
+
+// describe says in words what the runs of a scenario are.
+func describe(set *runner.Setting, demonstration bool) report.ScenarioInfo {
+	s := set.Scenario
+	info := report.ScenarioInfo{
+		Kind: "scenario", Name: s.Name, Description: s.Description, FabricLine: fabricLine(set),
+		Demonstration: demonstration, Rules: map[string][]string{}, ClassNotes: map[string]string{},
+	}
+	for _, b := range scenario.Builtins() {
+		if b.Name == s.Name {
+			info.Family = b.Family
+		}
+	}
+	for i := range s.Protocols {
+		e := &s.Protocols[i]
+		info.Rules[e.Label] = e.Protocol.Rules()
+		if i > 0 {
+			if note := scenario.Difference(&s.Protocols[0], e); note != "" {
+				info.ClassNotes[e.Label] = note
+			}
+		}
+	}
+	if info.Family == "loss" {
+		rate := s.Fabric.Loss.Random
+		info.LossRate = &rate
+	}
+	return info
+}
+
+func fabricLine(set *runner.Setting) string {
+	f := &set.Scenario.Fabric
+	parts := []string{
+		fmt.Sprintf("%s, %d hosts", f.Topology, f.Network.Hosts),
+		report.Rate(float64(f.LineRateBps())),
+		fmt.Sprintf("%v a link, %v a switch", f.Spec.LinkDelay, f.Spec.SwitchDelay),
+		fmt.Sprintf("base RTT %.2f us, BDP %s", set.BaseRTT.Microseconds(), report.Bytes(float64(set.BDP))),
+		fmt.Sprintf("payload MTU %d", f.PayloadMTU),
+	}
+	if f.Spec.Oversubscription > 1 {
+		parts = append(parts, fmt.Sprintf("oversubscribed %g:1", f.Spec.Oversubscription))
+	}
+	if len(set.Scenario.Faults) > 0 || !f.Loss.IsZero() || len(f.LinkLoss) > 0 {
+		parts = append(parts, fmt.Sprintf("reroute %s locally, %s everywhere", orNever(f.Reroute.Local), orNever(f.Reroute.Global)))
+	}
+	return strings.Join(parts, ", ")
+}
+
+func orNever(t instant.Time) string {
+	if t == instant.Never {
+		return "never"
+	}
+	return "after " + t.String()
+}
+
+// isTerminal tells whether a writer is a character device.
+func isTerminal(out io.Writer) bool {
+	file, ok := out.(*os.File)
+	if !ok {
+		return false
+	}
+	info, err := file.Stat()
+	return err == nil && info.Mode()&os.ModeCharDevice != 0
+}

@@ -1,0 +1,93 @@
+// Package cli is the command line of weft. A program that registers controllers, sprayers or
+// protocols of its own and calls Main has all commands, with its algorithms in them.
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/alecthomas/kong"
+
+	weft "github.com/weft-transport/weft"
+	_ "github.com/weft-transport/weft/compare/protocols" // register themselves
+)
+
+// Exit statuses.
+const (
+	Done   = 0
+	Failed = 1 // a run failed, or was interrupted
+	Usage  = 2
+)
+
+// Main runs the command that the arguments of the process name, and exits. The first interrupt
+// stops runs cleanly; the second ends the process.
+func Main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop) // from then on signals have their usual effect
+	os.Exit(Run(ctx, os.Args[1:], os.Stdout, os.Stderr))
+}
+
+// commands are all that weft can do.
+type commands struct {
+	Compare compareCmd `cmd:"" help:"Run every protocol of scenarios over the same fabric and seeds, and set the results beside each other."`
+	Run     runCmd     `cmd:"" help:"Run one protocol of a scenario."`
+	List    listCmd    `cmd:"" help:"List what is registered, with parameters, units, defaults and sources."`
+	Show    showCmd    `cmd:"" help:"Print a scenario as YAML with every default filled in."`
+	Report  reportCmd  `cmd:"" help:"Make the HTML report of a results directory."`
+
+	Version kong.VersionFlag `help:"Print the version and the hash of the source."`
+}
+
+// An app is what commands need of the process.
+type app struct {
+	ctx            context.Context
+	args           []string
+	stdout, stderr io.Writer
+}
+
+// errUsage marks errors that are the caller's: wrong flags, files, names.
+type errUsage struct{ error }
+
+func (e errUsage) Unwrap() error { return e.error }
+
+// Run runs one command and returns its exit status.
+func Run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	a := &app{ctx: ctx, args: args, stdout: stdout, stderr: stderr}
+	var c commands
+	exited := -1
+	parser := kong.Must(&c, kong.Name("weft"),
+		kong.Description("A transport laboratory: Ultra Ethernet Transport against RoCE v2 on one emulated fabric."),
+		kong.Writers(stdout, stderr), kong.Exit(func(code int) { exited = code }),
+		kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
+		kong.Vars{"version": weft.Version + " " + weft.SourceHash()}, kong.Bind(a))
+	if len(args) == 0 {
+		args = []string{"--help"}
+	}
+	call, err := parser.Parse(args)
+	if exited >= 0 { // help or version was printed
+		return exited
+	}
+	if err != nil {
+		fmt.Fprintf(stderr, "weft: %v (weft --help lists commands and flags)\n", err)
+		return Usage
+	}
+	return a.status(call.Run())
+}
+
+// status prints an error as one line and turns it into an exit status.
+func (a *app) status(err error) int {
+	if err == nil {
+		return Done
+	}
+	fmt.Fprintf(a.stderr, "weft: %v\n", err)
+	var usage errUsage
+	if errors.As(err, &usage) {
+		return Usage
+	}
+	return Failed
+}

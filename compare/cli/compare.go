@@ -1,0 +1,252 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"runtime"
+	"time"
+
+	"github.com/weft-transport/weft/compare/campaign"
+	"github.com/weft-transport/weft/compare/report"
+	"github.com/weft-transport/weft/compare/runner"
+	"github.com/weft-transport/weft/compare/scenario"
+)
+
+// common are the flags of commands that make runs.
+type common struct {
+	Set     []string `help:"Override a field of the scenario, for example fabric.rate=400Gbps. Repeatable." placeholder:"PATH=VALUE" sep:"none"`
+	Seeds   string   `help:"Seeds, for example 1..5, 1,2,7 or auto (until the interval is narrow)." placeholder:"LIST"`
+	Carrier string   `help:"What carries the packets." enum:"fabric" default:"fabric"`
+	Workers int      `help:"Runs at once; 0: one for each processor." default:"0"`
+	Out     string   `help:"Directory for results and report; an empty text writes none." default:"out" placeholder:"DIR"`
+	JSON    bool     `name:"json" help:"Write JSON Lines to standard output, and nothing else there."`
+	Quiet   bool     `help:"No progress on standard error."`
+	Flows   bool     `help:"Keep one line for each flow in the results."`
+	Trace   string   `help:"Write samples of queues and links over time to this file (JSON Lines)." placeholder:"FILE"`
+}
+
+func (c *common) options() scenario.Options {
+	return scenario.Options{Set: c.Set, Seeds: c.Seeds}
+}
+
+func (c *common) check() error {
+	if c.Workers < 0 {
+		return errUsage{fmt.Errorf("--workers %d: expected 0 or more", c.Workers)}
+	}
+	return nil
+}
+
+func (c *common) workers() int {
+	if c.Workers == 0 {
+		return runtime.NumCPU()
+	}
+	return c.Workers
+}
+
+type compareCmd struct {
+	Scenarios []string `arg:"" optional:"" name:"scenario" help:"Built-in scenarios, families, or YAML files. None: the demonstration."`
+	Protocols string   `help:"Protocols instead of the scenario's, for example uet,spray=reps,rocev2,qps=4 (two)." placeholder:"SPECS"`
+	Full      bool     `help:"The evidence: all built-in scenarios with enough seeds. Prints its time first."`
+	common
+}
+
+func (c *compareCmd) Run(a *app) error {
+	if err := c.check(); err != nil {
+		return err
+	}
+	o := c.options()
+	o.Protocols = c.Protocols
+	scenarios, demonstration, err := c.load(o)
+	if err != nil {
+		return errUsage{err}
+	}
+	if c.Full {
+		announce(a.stderr, scenarios, c.workers())
+	}
+	return c.carryOut(a, &campaign.Campaign{Scenarios: scenarios, Demonstration: demonstration})
+}
+
+// load finds the scenarios that the arguments name.
+func (c *compareCmd) load(o scenario.Options) (all []*scenario.Scenario, demonstration bool, err error) {
+	switch {
+	case c.Full && len(c.Scenarios) > 0:
+		return nil, false, errors.New("--full runs all built-in scenarios; expected no names with it")
+	case c.Full:
+		all, err = scenario.Full(o)
+		return all, false, err
+	case len(c.Scenarios) == 0:
+		all, err = scenario.Demo(o)
+		return all, true, err
+	}
+	all, err = loadAll(c.Scenarios, o)
+	return all, false, err
+}
+
+func loadAll(names []string, o scenario.Options) ([]*scenario.Scenario, error) {
+	var all []*scenario.Scenario
+	from := map[string]string{}
+	for _, name := range names {
+		some, err := scenario.Load(name, o)
+		if err != nil {
+			return nil, err
+		}
+		for _, s := range some {
+			if other, twice := from[s.Name]; twice {
+				return nil, fmt.Errorf("scenario %s comes twice: from %s and from %s", s.Name, other, name)
+			}
+			from[s.Name] = name
+		}
+		all = append(all, some...)
+	}
+	return all, nil
+}
+
+// carryOut makes the runs and writes everything that was asked for. What was finished when an
+// interrupt came is written too.
+func (c *common) carryOut(a *app, what *campaign.Campaign) error {
+	what.Command, what.Workers = a.args, c.workers()
+	what.Flows, what.Trace = true, true // the report draws them
+	if !c.Quiet {
+		what.Progress = a.stderr
+	}
+	begun := time.Now()
+	data, err := what.Run(a.ctx)
+	if data == nil {
+		return errUsage{err}
+	}
+	if len(data.Runs) > 0 {
+		if err := c.write(a, data, time.Since(begun)); err != nil {
+			return err
+		}
+	}
+	if runner.Interrupted(err) || a.ctx.Err() != nil {
+		return fmt.Errorf("interrupted; %d finished runs are kept", len(data.Runs))
+	}
+	return err
+}
+
+// write puts the results where they belong.
+func (c *common) write(a *app, data *report.Data, spent time.Duration) error {
+	var err error
+	if c.JSON {
+		err = c.lines(data).Write(a.stdout)
+	} else if err = report.Table(a.stdout, *data, report.Wide); err == nil {
+		fmt.Fprintf(a.stdout, "\n%d runs in %v\n", len(data.Runs), spent.Round(100*time.Millisecond))
+	}
+	if err != nil {
+		return err
+	}
+	if c.Trace != "" {
+		if err := report.WriteFile(c.Trace, func(w io.Writer) error { return writeSamples(w, data) }); err != nil {
+			return errUsage{err}
+		}
+	}
+	if c.Out == "" {
+		return nil
+	}
+	if err := report.WriteDir(c.Out, c.lines(data)); err != nil {
+		return errUsage{err}
+	}
+	page := filepath.Join(c.Out, "report.html")
+	if err := report.WriteFile(page, func(w io.Writer) error { return report.Build(w, *data) }); err != nil {
+		return err
+	}
+	if !c.JSON {
+		fmt.Fprintf(a.stdout, "report: %s\n", page)
+	}
+	return nil
+}
+
+func writeSamples(w io.Writer, data *report.Data) error {
+	out := report.NewWriter(w)
+	for i := range data.Samples {
+		if err := out.Write(&data.Samples[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// lines returns the data with the lines that were asked for.
+func (c *common) lines(data *report.Data) *report.Data {
+	some := *data
+	if !c.Flows {
+		some.Flows = nil
+	}
+	if c.Trace == "" {
+		some.Samples = nil
+	}
+	return &some
+}
+
+// announce says how long a large comparison will take, by the work in it.
+func announce(out io.Writer, scenarios []*scenario.Scenario, workers int) {
+	runs := 0
+	for _, s := range scenarios {
+		runs += len(s.Protocols) * len(s.Seeds.List)
+	}
+	fmt.Fprintf(out, "%d scenarios, %d runs, about %v with %d at once\n", len(scenarios), runs, campaign.Estimate(scenarios, workers).Round(time.Second), workers)
+}
+
+type runCmd struct {
+	Scenario string `arg:"" help:"A built-in scenario or a YAML file."`
+	Protocol string `help:"The protocol, for example uet,spray=reps." required:"" placeholder:"SPEC"`
+	common
+}
+
+func (c *runCmd) Run(a *app) error {
+	if err := c.check(); err != nil {
+		return err
+	}
+	if _, err := scenario.ParseSpec(c.Protocol); err != nil {
+		return errUsage{fmt.Errorf("--protocol: %w", err)}
+	}
+	o := c.options()
+	o.Protocols = c.Protocol
+	scenarios, err := scenario.Load(c.Scenario, o)
+	if err != nil {
+		return errUsage{err}
+	}
+	return c.carryOut(a, &campaign.Campaign{Scenarios: scenarios})
+}
+
+type showCmd struct {
+	Scenario string   `arg:"" help:"A built-in scenario, a family, or a YAML file."`
+	Set      []string `help:"Override a field of the scenario. Repeatable." placeholder:"PATH=VALUE" sep:"none"`
+}
+
+func (c *showCmd) Run(a *app) error {
+	scenarios, err := scenario.Load(c.Scenario, scenario.Options{Set: c.Set})
+	if err != nil {
+		return errUsage{err}
+	}
+	for i, s := range scenarios {
+		if i > 0 {
+			fmt.Fprintln(a.stdout, "---")
+		}
+		fmt.Fprint(a.stdout, s.Show())
+	}
+	return nil
+}
+
+type reportCmd struct {
+	Dir  string `arg:"" help:"A directory of results." type:"existingdir"`
+	File string `help:"Where to write the page." default:"" placeholder:"FILE"`
+}
+
+func (c *reportCmd) Run(a *app) error {
+	data, err := report.ReadDir(c.Dir)
+	if err != nil {
+		return errUsage{err}
+	}
+	if c.File == "" {
+		c.File = filepath.Join(c.Dir, "report.html")
+	}
+	if err := report.WriteFile(c.File, func(w io.Writer) error { return report.Build(w, *data) }); err != nil {
+		return err
+	}
+	fmt.Fprintf(a.stdout, "report: %s\n", c.File)
+	return nil
+}

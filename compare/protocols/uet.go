@@ -1,0 +1,111 @@
+// Package protocols enters the transports of this project among the protocols of comparisons: one file
+// each.
+package protocols
+
+import (
+	"fmt"
+
+	"github.com/weft-transport/weft/compare/protocol"
+	"github.com/weft-transport/weft/congestion"
+	"github.com/weft-transport/weft/spray"
+	"github.com/weft-transport/weft/transport/core"
+	"github.com/weft-transport/weft/transport/instant"
+	"github.com/weft-transport/weft/transport/param"
+	"github.com/weft-transport/weft/transport/wire"
+)
+
+func init() {
+	protocol.Registry.Register(param.Entry[protocol.Protocol]{
+		Name: "uet", Doc: "Ultra Ethernet Transport: sprayed packets, selective retransmission, sender-based congestion control",
+		Source: "UE Specification 1.0.x, sections 3.5 and 3.6",
+		Params: []param.Param{
+			{Name: "mode", Kind: param.Word, Default: "rud", OneOf: []string{"rud", "rod"}, Doc: "rud: unordered packets, sprayed; rod: ordered packets on one entropy value, go-back-N"},
+			{Name: "congestion", Kind: param.Choice, Default: "nscc", Of: &congestion.Registry, Doc: "congestion control"},
+			{Name: "spray", Kind: param.Choice, Default: "reps", Of: &spray.Registry, Doc: "choice of entropy values; rod does not use it"},
+			{Name: "rto", Kind: param.Word, Default: "tuned", OneOf: []string{"tuned", "spec"}, Doc: "spec: RTO_Init_Time of 1 ms; tuned: adaptive, at least the base RTT and full queues on the longest way, at least two base RTTs"},
+			{Name: "retries", Kind: param.Int, Default: "5", Min: -1, Max: 1000, Doc: "timeouts a packet survives (Max_RTO_Retx_Cnt); -1: any number"},
+			{Name: "fastLoss", Kind: param.Bool, Default: "true", Doc: "what is missing behind 1.5 windows of later packets is held lost (SLEEK)"},
+			{Name: "tailProbe", Kind: param.Bool, Default: "true", Doc: "a probe asks for the state of the tail when acknowledgements stay away"},
+			{Name: "pdcs", Kind: param.Int, Default: "1", Min: 1, Max: 64, Doc: "packet delivery contexts for each destination"},
+			{Name: "mpr", Kind: param.Int, Default: "8", Min: 1, Max: 255, Doc: "packets accepted beyond the first missing one, in units of 128 (Default_MPR)"},
+			{Name: "ackTrigger", Kind: param.Bytes, Default: "16KiB", Doc: "bytes received that cause an acknowledgement (ACK_Gen_Trigger)", Max: 1 << 20},
+			{Name: "ackPerPacket", Kind: param.Bool, Default: "false", Doc: "acknowledge every packet (Enb_ACK_Per_Pkt)"},
+			{Name: "baseRTT", Kind: param.Word, Default: "pair", OneOf: []string{"pair", "network"}, Doc: "what congestion control starts from: the idle round trip to the destination, or the longest of the network"},
+			{Name: "count", Kind: param.Word, Default: "spec", OneOf: []string{"spec", "wire"}, Doc: "size of a packet for congestion control: spec: UDP length and 40 bytes, in units of 256; wire: its size on the wire, as simulators count"},
+		},
+		New: func(v param.Values) (protocol.Protocol, error) { return newUET(v) },
+	})
+}
+
+type uet struct {
+	v          param.Values
+	controller congestion.Maker
+	sprayer    spray.Maker
+}
+
+func newUET(v param.Values) (*uet, error) {
+	u := &uet{v: v}
+	var err error
+	name, given := v.Choice("congestion")
+	if u.controller, _, err = congestion.Registry.Make(name, given); err != nil {
+		return nil, err
+	}
+	name, given = v.Choice("spray")
+	u.sprayer, _, err = spray.Registry.Make(name, given)
+	return u, err
+}
+
+// ClassDefaults are the switch settings that NSCC expects (UE Specification 3.6.17).
+func (u *uet) ClassDefaults() map[string]string {
+	return map[string]string{"queue": "1bdp", "ecnMin": "0.2bdp", "ecnMax": "0.8bdp", "ecnP": "1", "trim": "true", "flowControl": "none"}
+}
+
+func (u *uet) Routing() string { return "ecmp" }
+
+// TransportBytes is a request header with a standard semantic header.
+func (u *uet) TransportBytes() int64 { return wire.RequestSize + wire.StandardSize }
+
+func (u *uet) Proto() core.Proto { return core.ProtoUET }
+
+func (u *uet) NewHost(self core.Addr, env protocol.Env) (core.Host, error) {
+	c := core.Config{
+		Self: self, Hosts: env.Hosts, DataClass: env.Data, ControlClass: env.Control, Trimming: env.Trimming,
+		PayloadMTU: int(env.PayloadMTU), LineRateBps: env.LineRateBps, BaseRTT: env.BaseRTT,
+		NewController: u.controller, NewSprayer: u.sprayer,
+		PDCs: int(u.v.Int("pdcs")), MPR: int(u.v.Int("mpr")),
+		ACK:       core.ACKConfig{Trigger: int(u.v.Bytes("ackTrigger", env.BDP)), PerPacket: u.v.Bool("ackPerPacket")},
+		FastLoss:  core.FastLossConfig{On: u.v.Bool("fastLoss")},
+		TailProbe: core.TailProbeConfig{On: u.v.Bool("tailProbe")},
+		Remote:    env.Memory, Seed: env.Seed,
+	}
+	if u.v.Word("baseRTT") == "pair" {
+		c.BaseRTTTo = func(peer core.Addr) instant.Time { return env.PairRTT(self, peer) }
+	}
+	if u.v.Word("count") == "wire" {
+		c.NominalMTU = env.WireMTU
+	}
+	c.RTO.MaxRetries = int(u.v.Int("retries"))
+	if u.v.Word("rto") == "tuned" {
+		c.RTO.Adaptive, c.RTO.Floor = true, rtoFloor(env)
+	}
+	return core.New(c)
+}
+
+// rtoFloor is the longest that a packet can take when nothing is lost: the base RTT, and a full
+// queue at every hop of the longest way; at least two base RTTs.
+func rtoFloor(env protocol.Env) instant.Time {
+	queueing := float64(env.QueueBytes*8) / float64(env.LineRateBps) * float64(env.MaxHops)
+	return max(2*env.BaseRTT, env.BaseRTT+instant.Time(queueing*float64(instant.Second)))
+}
+
+func (u *uet) Rules() []string {
+	rules := []string{
+		fmt.Sprintf("UET %s, congestion control %s, spraying %s", u.v.Word("mode"), u.v.Word("congestion"), u.v.Word("spray")),
+		"real UET headers in every packet; a context opens with its first packet, without a handshake",
+		"only what a NACK, the out-of-order count, a probe or the timer declares lost is sent again; duplicates are counted as spurious",
+	}
+	if u.v.Word("rto") == "spec" {
+		return append(rules, "timeout 1 ms (specification default), doubled at each expiry")
+	}
+	return append(rules, "timeout adaptive: four smoothed RTTs, at least the base RTT plus full queues on the longest way, doubled at each expiry")
+}

@@ -1,0 +1,157 @@
+package runner
+
+import (
+	"fmt"
+
+	"github.com/weft-transport/weft/compare"
+	"github.com/weft-transport/weft/compare/scenario"
+	"github.com/weft-transport/weft/compare/stats"
+	"github.com/weft-transport/weft/compare/stats/estimate"
+	"github.com/weft-transport/weft/emulator"
+	"github.com/weft-transport/weft/transport/core"
+	"github.com/weft-transport/weft/transport/instant"
+)
+
+// collect reduces a finished play to the lines of the results.
+func (set *Setting) collect(p *play, e *scenario.Entry, seed uint64, opt Options) *Result {
+	s := set.Scenario
+	run := compare.Run{
+		Kind: "run", Scenario: s.Name, Protocol: e.String(), Label: e.Label, Seed: seed,
+		ScenarioHash: s.Hash(), Hosts: s.Fabric.Network.Hosts,
+	}
+	flows := set.flows(p, &run)
+	stats.Fill(&run, flows)
+	if s.Workload.Kind == "poisson" {
+		run.Bins = stats.Bins(flows, stats.BinEdges(s.Workload.Params.Word("cdf")))
+	}
+	fillHosts(&run, p.hosts)
+	fillFabric(&run, p.fabric)
+	out := &Result{Run: run}
+	if opt.Flows {
+		out.Flows = flows
+	}
+	return out
+}
+
+// flows makes the line of every measured flow, those included that never started.
+func (set *Setting) flows(p *play, run *compare.Run) []compare.Flow {
+	lines := make([]compare.Flow, 0, len(p.messages))
+	begun := make([]bool, len(p.plan.Flows))
+	for i := range p.messages {
+		m := &p.messages[i]
+		begun[m.flow] = true
+		if p.plan.Flows[m.flow].Measured {
+			lines = append(lines, set.line(p, run, m))
+		}
+	}
+	for i := range p.plan.Flows {
+		if f := &p.plan.Flows[i]; !begun[i] && f.Measured {
+			line := set.line(p, run, &message{flow: int32(i)})
+			line.State = "not started"
+			lines = append(lines, line)
+		}
+	}
+	return lines
+}
+
+func (set *Setting) line(p *play, run *compare.Run, m *message) compare.Flow {
+	f := &p.plan.Flows[m.flow]
+	_, ideal := set.Ideal(int(f.Src), int(f.Dst), f.Bytes)
+	line := compare.Flow{
+		Kind: "flow", Scenario: run.Scenario, Protocol: run.Protocol, Seed: run.Seed, Flow: int(m.flow),
+		Src: int(f.Src), Dst: int(f.Dst), Bytes: f.Bytes, Start: m.start.Nanoseconds(), Ideal: ideal.Nanoseconds(),
+		Retransmitted: m.resent, Timeouts: m.timeouts, State: "horizon",
+	}
+	if m.delivered {
+		line.EndReceiver = ns(m.received)
+	}
+	switch m.state {
+	case finished:
+		line.State = "finished"
+		line.End, line.FCT = ns(m.sent), ns(m.sent-m.start)
+	case failed:
+		line.State = "retry"
+	}
+	return line
+}
+
+func ns(t instant.Time) *float64 {
+	v := t.Nanoseconds()
+	return &v
+}
+
+func fillHosts(run *compare.Run, hosts []core.Host) {
+	var sum core.Counters
+	for _, h := range hosts {
+		sum.Add(h.Counters())
+	}
+	run.PacketsDelivered, run.BytesDelivered = sum.Delivered, sum.DeliveredBytes
+	run.Retransmitted, run.Spurious = sum.Retransmits, sum.Spurious
+	run.DiscardedBytes = sum.DiscardedBytes
+	run.Nacks, run.CNPs = sum.NacksSent, sum.CNPsSent
+	run.Timeouts, run.TimeoutWait = sum.Timeouts, sum.TimeoutWait.Nanoseconds()
+	run.OutOfOrder = compare.OutOfOrder{Packets: sum.OutOfOrder, MaxDistance: sum.OutOfOrderMax}
+	run.Dropped.Corrupt = sum.CorruptDropped
+	run.PacketsSent = sum.Sent
+}
+
+func fillFabric(run *compare.Run, f *emulator.Fabric) {
+	t := f.Totals()
+	run.Dropped.Queue = t.Dropped[emulator.DropQueue]
+	run.Dropped.Random = t.Dropped[emulator.DropRandom]
+	run.Dropped.Fault = t.Dropped[emulator.DropFault]
+	run.Events, run.LinkTransmissions = t.Events, t.Transmissions
+	run.Virtual = f.Now().Nanoseconds()
+	run.StateHash = fmt.Sprintf("%016x", f.Hash())
+	for l := range f.Network().Links {
+		port := f.Port(l)
+		run.Trimmed += port.Trimmed
+		run.Marked += port.Marked
+		run.PauseFrames += port.PauseFrames
+		run.Pause += port.Paused.Nanoseconds()
+		run.QueueBytes.Max = max(run.QueueBytes.Max, float64(port.MaxQueue))
+	}
+	if t.DataSent > 0 {
+		lost := t.DataDropped + run.Trimmed + run.Dropped.Corrupt
+		run.LossEndToEnd = float64(lost) / float64(t.DataSent)
+	}
+	run.QueueBytes.P50 = queueQuantile(f, 0.5)
+	run.QueueBytes.P99 = queueQuantile(f, 0.99)
+	load := busiestTier(f)
+	run.LinkLoad = compare.LinkLoad{MaxOverMean: estimate.MaxOverMean(load), Jain: estimate.Jain(load)}
+}
+
+func queueQuantile(f *emulator.Fabric, q float64) *float64 {
+	bytes, ok := f.QueueQuantile(q)
+	if !ok {
+		return nil
+	}
+	v := float64(bytes)
+	return &v
+}
+
+// busiestTier returns the bytes that each link of the tier (and direction) with the most traffic
+// between switches carried; nil on a single switch.
+func busiestTier(f *emulator.Fabric) []float64 {
+	n := f.Network()
+	loads := map[[2]int][]float64{}
+	sums := map[[2]int]float64{}
+	var best [2]int
+	for l := range n.Links {
+		link := &n.Links[l]
+		if link.Tier == 0 {
+			continue
+		}
+		key := [2]int{int(link.Tier), 0}
+		if link.Up {
+			key[1] = 1
+		}
+		bytes := float64(f.Port(l).Bytes)
+		loads[key] = append(loads[key], bytes)
+		sums[key] += bytes
+		if sums[key] > sums[best] {
+			best = key
+		}
+	}
+	return loads[best]
+}

@@ -1,0 +1,129 @@
+package runner
+
+import (
+	"context"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/weft-transport/weft/compare/scenario"
+)
+
+// A Job is one run to be made.
+type Job struct {
+	Setting *Setting
+	Entry   *scenario.Entry
+	Seed    uint64
+}
+
+// Memory returns an estimate of what the run needs, in bytes: what a host and its share of the
+// switches take, and what lies in buffers when all of them are full.
+func (j Job) Memory() int64 {
+	hosts := int64(j.Setting.Scenario.Fabric.Network.Hosts)
+	const perHost, perPacket = 64 << 10, 224
+	window := 3*j.Setting.BDP/j.Setting.wireFull + 16
+	return 16<<20 + hosts*(perHost+window*perPacket)
+}
+
+// RunAll makes all runs, up to workers at once, as many as memory allows. done is called for every
+// run in the order of the jobs, whatever the order in which they end, and from one goroutine at a
+// time. When a run fails or ctx ends, no further run is started; the error is that of the first job
+// that failed, and done was called for all before it.
+func RunAll(ctx context.Context, jobs []Job, workers int, opt Options, done func(i int, r *Result)) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	p := &pool{results: make([]*Result, len(jobs)), errs: make([]error, len(jobs)), done: done}
+	p.room = sync.NewCond(&p.mu)
+	p.budget = memoryBudget()
+	var wg sync.WaitGroup
+	for range max(1, workers) {
+		wg.Add(1)
+		go func() {
+			defer wg.Done()
+			for i := p.take(ctx, jobs); i >= 0; i = p.take(ctx, jobs) {
+				r, err := jobs[i].Setting.Run(ctx, jobs[i].Entry, jobs[i].Seed, opt)
+				p.put(i, jobs[i].Memory(), r, err)
+				if err != nil {
+					cancel()
+				}
+			}
+		}()
+	}
+	wg.Wait()
+	for _, err := range p.errs {
+		if err != nil && !Interrupted(err) {
+			return err
+		}
+	}
+	for _, err := range p.errs {
+		if err != nil {
+			return err
+		}
+	}
+	return ctx.Err()
+}
+
+// A pool hands out jobs and collects results.
+type pool struct {
+	mu       sync.Mutex
+	room     *sync.Cond
+	next     int // job to hand out
+	busy     int
+	budget   int64 // bytes that are not taken by running jobs
+	results  []*Result
+	errs     []error
+	reported int
+	done     func(i int, r *Result)
+}
+
+// take waits until the next job fits into memory and returns its number; -1: there is none left. A
+// job that is larger than all memory runs when it has the machine for itself.
+func (p *pool) take(ctx context.Context, jobs []Job) int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for p.next < len(jobs) && ctx.Err() == nil {
+		need := jobs[p.next].Memory()
+		if need <= p.budget || p.busy == 0 {
+			p.budget -= need
+			p.busy++
+			p.next++
+			return p.next - 1
+		}
+		p.room.Wait()
+	}
+	return -1
+}
+
+// put keeps a result and reports all that are now complete in order.
+func (p *pool) put(i int, memory int64, r *Result, err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.budget += memory
+	p.busy--
+	p.results[i], p.errs[i] = r, err
+	for p.reported < len(p.results) && p.results[p.reported] != nil {
+		p.done(p.reported, p.results[p.reported])
+		p.results[p.reported] = &Result{} // the memory is the caller's now
+		p.reported++
+	}
+	p.room.Broadcast()
+}
+
+// memoryBudget returns what runs may use together: two thirds of the memory that is available.
+func memoryBudget() int64 {
+	const unknown = 4 << 30
+	text, err := os.ReadFile("/proc/meminfo")
+	if err != nil {
+		return unknown
+	}
+	for line := range strings.Lines(string(text)) {
+		if rest, ok := strings.CutPrefix(line, "MemAvailable:"); ok {
+			kib, err := strconv.ParseInt(strings.Fields(rest)[0], 10, 64)
+			if err == nil {
+				return kib * 1024 / 3 * 2
+			}
+		}
+	}
+	return unknown
+}

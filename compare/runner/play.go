@@ -1,0 +1,196 @@
+package runner
+
+import (
+	"fmt"
+	"sort"
+
+	"github.com/weft-transport/weft/compare/workload"
+	"github.com/weft-transport/weft/emulator"
+	"github.com/weft-transport/weft/transport/core"
+	"github.com/weft-transport/weft/transport/instant"
+)
+
+// A message is one flow on its way: a flow that a multishot trigger starts has several.
+type message struct {
+	flow      int32
+	start     instant.Time
+	sent      instant.Time // the sender knows that all is there; 0: not yet
+	received  instant.Time // the last byte was placed; 0: not yet
+	state     messageState
+	resent    uint32
+	timeouts  uint32
+	delivered bool
+}
+
+type messageState uint8
+
+const (
+	running messageState = iota
+	finished
+	failed
+)
+
+// A play carries out a plan on a fabric: it starts flows, hears of their ends, and fires triggers.
+type play struct {
+	plan     *workload.Plan
+	fabric   *emulator.Fabric
+	hosts    []core.Host
+	messages []message
+	byStart  []int32   // flows with a start of their own, in order
+	next     int       // of byStart
+	started  [][]int32 // flows by trigger, index plus one
+	fired    []int32   // activations by trigger, index plus one
+	open     int       // messages that are neither finished nor failed at both ends
+	broken   error
+	events   [16]core.Event
+}
+
+func newPlay(plan *workload.Plan, fabric *emulator.Fabric) *play {
+	p := &play{
+		plan: plan, fabric: fabric, hosts: make([]core.Host, fabric.Network().Hosts),
+		messages: make([]message, 0, len(plan.Flows)),
+		started:  make([][]int32, len(plan.Triggers)+1), fired: make([]int32, len(plan.Triggers)+1),
+	}
+	for i := range plan.Flows {
+		f := &plan.Flows[i]
+		if f.StartTrigger != 0 {
+			p.started[f.StartTrigger] = append(p.started[f.StartTrigger], int32(i))
+		} else {
+			p.byStart = append(p.byStart, int32(i))
+		}
+	}
+	sort.SliceStable(p.byStart, func(a, b int) bool {
+		return plan.Flows[p.byStart[a]].Start < plan.Flows[p.byStart[b]].Start
+	})
+	return p
+}
+
+// attach puts the Stack of a host behind its card, with an ear for its events.
+func (p *play) attach(h int, host core.Host, proto core.Proto) {
+	p.hosts[h] = host
+	p.fabric.Attach(h, &listener{Host: host, play: p, self: h}, proto, 1)
+}
+
+// A listener hands a host's events to the play after each call that may cause some.
+type listener struct {
+	core.Host
+	play *play
+	self int
+}
+
+func (l *listener) HandlePacket(now instant.Time, pkt *core.Packet) {
+	l.Host.HandlePacket(now, pkt)
+	l.play.hear(now, l.self)
+}
+
+func (l *listener) HandleTimeout(now instant.Time) {
+	l.Host.HandleTimeout(now)
+	l.play.hear(now, l.self)
+}
+
+// begin starts the flows that are due and arranges the next start.
+func (p *play) begin(now instant.Time) {
+	for p.next < len(p.byStart) {
+		i := p.byStart[p.next]
+		if at := p.plan.Flows[i].Start; at > now {
+			p.fabric.At(at, p.begin)
+			return
+		}
+		p.next++
+		p.send(now, i)
+	}
+}
+
+// send posts one message of a flow.
+func (p *play) send(now instant.Time, flow int32) {
+	f := &p.plan.Flows[flow]
+	id := uint64(len(p.messages))
+	p.messages = append(p.messages, message{flow: flow, start: now})
+	p.open++
+	err := p.hosts[f.Src].Send(now, core.Message{To: core.Addr(f.Dst), Length: f.Bytes, RemoteKey: id, Cookie: id})
+	if err != nil {
+		p.fail("flow %d (%d->%d): %v", flow, f.Src, f.Dst, err)
+		return
+	}
+	p.fabric.Wake(int(f.Src))
+}
+
+// hear takes the events of a host.
+func (p *play) hear(now instant.Time, h int) {
+	for {
+		n := p.hosts[h].Events(p.events[:])
+		for _, e := range p.events[:n] {
+			p.take(now, h, e)
+		}
+		if n < len(p.events) {
+			return
+		}
+	}
+}
+
+func (p *play) take(now instant.Time, h int, e core.Event) {
+	id := e.Cookie
+	if e.Kind == core.Delivered {
+		id = e.RemoteKey
+	}
+	if id >= uint64(len(p.messages)) {
+		p.fail("host %d reports message %d of %d", h, id, len(p.messages))
+		return
+	}
+	m := &p.messages[id]
+	f := &p.plan.Flows[m.flow]
+	switch e.Kind {
+	case core.Delivered:
+		if m.delivered || e.Length != f.Bytes || int(f.Dst) != h || int(e.Peer) != int(f.Src) {
+			p.fail("flow %d (%d->%d, %d bytes): host %d got %d bytes from %d, delivered before: %v", m.flow, f.Src, f.Dst, f.Bytes, h, e.Length, e.Peer, m.delivered)
+			return
+		}
+		m.delivered, m.received = true, now
+		p.activate(now, f.RecvDone)
+	case core.Completed:
+		if m.state != running || !m.delivered || int(f.Src) != h {
+			p.fail("flow %d (%d->%d): completed at host %d, ended before: %v, delivered: %v", m.flow, f.Src, f.Dst, h, m.state != running, m.delivered)
+			return
+		}
+		m.state, m.sent, m.resent, m.timeouts = finished, now, e.Retransmits, e.Timeouts
+		p.activate(now, f.SendDone)
+		p.close()
+	case core.Failed:
+		m.state, m.resent, m.timeouts = failed, e.Retransmits, e.Timeouts
+		p.close()
+	}
+}
+
+// close counts a message that ended and stops the fabric when nothing is left to start or to wait for.
+func (p *play) close() {
+	p.open--
+	if p.open == 0 && p.next == len(p.byStart) {
+		p.fabric.Stop()
+	}
+}
+
+// activate fires a trigger (index plus one; 0: none).
+func (p *play) activate(now instant.Time, trigger int32) {
+	if trigger == 0 {
+		return
+	}
+	p.fired[trigger]++
+	t := p.plan.Triggers[trigger-1]
+	switch {
+	case t.Kind == workload.Oneshot && p.fired[trigger] > 1:
+		return
+	case t.Kind == workload.Barrier && p.fired[trigger] != t.Count:
+		return
+	}
+	for _, flow := range p.started[trigger] {
+		p.send(now, flow)
+	}
+}
+
+// fail notes a broken promise of a host; the run ends with it.
+func (p *play) fail(format string, args ...any) {
+	if p.broken == nil {
+		p.broken = fmt.Errorf("at %v: "+format, append([]any{p.fabric.Now()}, args...)...)
+		p.fabric.Stop()
+	}
+}

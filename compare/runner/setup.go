@@ -1,0 +1,233 @@
+package runner
+
+import (
+	"fmt"
+
+	"github.com/weft-transport/weft/compare/protocol"
+	"github.com/weft-transport/weft/compare/scenario"
+	"github.com/weft-transport/weft/emulator"
+	"github.com/weft-transport/weft/transport/core"
+	"github.com/weft-transport/weft/transport/instant"
+	"github.com/weft-transport/weft/transport/param"
+)
+
+// The classes of a fabric that runs one protocol.
+const (
+	controlClass = core.Class(0) // acknowledgements, CNPs: served first, tail drop
+	trimmedClass = core.Class(1) // headers of trimmed packets: served next, up to their share
+	dataClass    = core.Class(2)
+)
+
+// Nominal sizes on the wire, for figures that must not depend on the protocol: the ideal
+// completion time, and the round trip that "bdp" stands for.
+const (
+	nominalHeader  = 60 // IP, UDP and transport header of a full packet
+	nominalControl = 26 // of an acknowledgement, beside the link overhead: 64 bytes with the usual 38
+)
+
+// A Setting is what all runs of a scenario have in common: the fabric's measures.
+type Setting struct {
+	Scenario *scenario.Scenario
+	ruler    *emulator.Ruler
+	wireFull int64 // nominal full packet
+	wireAck  int64
+	BaseRTT  instant.Time // idle, longest path: a full packet out, an acknowledgement back
+	BDP      int64        // host rate times BaseRTT, bytes
+}
+
+// NewSetting measures the fabric of a scenario.
+func NewSetting(s *scenario.Scenario) (*Setting, error) {
+	ruler, err := emulator.NewRuler(s.Fabric.Network)
+	if err != nil {
+		return nil, fmt.Errorf("fabric: %w", err)
+	}
+	set := &Setting{Scenario: s, ruler: ruler}
+	set.wireFull = s.Fabric.PayloadMTU + s.Fabric.LinkOverhead + nominalHeader
+	set.wireAck = s.Fabric.LinkOverhead + nominalControl
+	if s.Fabric.WireBytes > 0 {
+		set.wireFull = s.Fabric.WireBytes
+		set.wireAck = 64 // the simulators that count packets so
+	}
+	set.BaseRTT = ruler.LongestRTT(set.wireFull, set.wireAck)
+	set.BDP = int64(float64(s.Fabric.LineRateBps()) / 8 * set.BaseRTT.Seconds())
+	for i := range s.Protocols {
+		if err := s.Protocols[i].CheckClass(set.BDP); err != nil {
+			return nil, fmt.Errorf("protocol %s: %w", s.Protocols[i].Label, err)
+		}
+	}
+	return set, nil
+}
+
+// Ideal returns the completion time of a flow that has the network for itself and sends at the
+// rate of the slowest link of its way: until the last byte is there, and until the sender knows.
+func (set *Setting) Ideal(src, dst int, bytes uint64) (receiver, sender instant.Time) {
+	mtu := uint64(set.Scenario.Fabric.PayloadMTU)
+	packets := max(1, (bytes+mtu-1)/mtu)
+	last := int64(bytes-(packets-1)*mtu) + set.wireFull - int64(mtu)
+	rate := set.ruler.Rate(src, dst)
+	ahead := float64(packets-1) * float64(set.wireFull) * 8 / float64(rate) * float64(instant.Second)
+	receiver = instant.Time(ahead) + set.ruler.OneWay(src, dst, last)
+	return receiver, receiver + set.ruler.OneWay(dst, src, set.wireAck)
+}
+
+// overhead returns the bytes that a packet of a protocol occupies beside what its Stack made: link,
+// IP, UDP and checksum.
+func (set *Setting) overhead(p protocol.Protocol) int64 {
+	f := &set.Scenario.Fabric
+	if f.WireBytes > 0 {
+		return max(0, f.WireBytes-f.PayloadMTU-p.TransportBytes())
+	}
+	return f.LinkOverhead + ipUDPChecksum
+}
+
+const ipUDPChecksum = 20 + 8 + 4
+
+// classes resolves the class settings of a protocol for this fabric.
+func (set *Setting) classes(e *scenario.Entry) ([]emulator.Class, error) {
+	f := &set.Scenario.Fabric
+	word := e.Protocol.Routing()
+	if f.Routing != "" {
+		word = f.Routing
+	}
+	routing, err := emulator.ParseRouting(word)
+	if err != nil {
+		return nil, fmt.Errorf("fabric.routing: %w", err)
+	}
+	v := e.Class
+	size := func(name string) int64 { return v.Bytes(name, set.BDP) }
+	alpha := v.Float("alpha")
+	if alpha == 0 {
+		alpha = f.Buffer.Alpha
+	}
+	data := emulator.Class{
+		Name: e.Spec.Name, QueueBytes: size("queue"), LastHopQ: size("lastHopQueue"), Alpha: alpha,
+		ECNMin: size("ecnMin"), ECNMax: size("ecnMax"), ECNP: v.Float("ecnP"),
+		Trim: v.Bool("trim"), TrimBytes: size("trimBytes"), TrimInto: uint8(trimmedClass), TrimTail: v.Bool("trimTail"),
+		Routing: routing, XOFF: size("xoff"), XON: size("xon"),
+	}
+	switch v.Word("flowControl") {
+	case "pfc":
+		data.FlowControl = emulator.PFC
+	case "credit":
+		data.FlowControl = emulator.Credit
+	}
+	if h := v.Word("headroom"); h != "auto" {
+		bytes, err := param.ParseSize(h)
+		if err != nil {
+			return nil, fmt.Errorf("class.headroom: %w", err)
+		}
+		data.Headroom = bytes.In(set.BDP)
+	}
+	control := emulator.Class{Name: "control", Priority: 2, Alpha: f.Buffer.Alpha}
+	trimmed := emulator.Class{Name: "trimmed", Priority: 1, MaxShare: v.Float("trimShare"), QueueBytes: 2 * size("queue"), Alpha: f.Buffer.Alpha}
+	if trimmed.MaxShare >= 1 { // served like control
+		trimmed.Priority, trimmed.MaxShare = 2, 0
+	}
+	return []emulator.Class{controlClass: control, trimmedClass: trimmed, dataClass: data}, nil
+}
+
+// fabric builds the fabric for one protocol and seed, with its losses and faults.
+func (set *Setting) fabric(e *scenario.Entry, seeds scenario.SeedSet, check bool) (*emulator.Fabric, error) {
+	s := set.Scenario
+	classes, err := set.classes(e)
+	if err != nil {
+		return nil, err
+	}
+	f, err := emulator.New(s.Fabric.Network, emulator.Config{
+		Classes: classes, LinkOverhead: set.overhead(e.Protocol), BufferBytes: s.Fabric.Buffer.PerSwitch,
+		MaxWireBytes: set.wireMTU(e.Protocol),
+		Seeds:        emulator.Seeds{Salt: seeds.Hash, Loss: seeds.Loss, Mark: seeds.Hash},
+		RerouteLocal: s.Fabric.Reroute.Local, RerouteAll: s.Fabric.Reroute.Global,
+		SamplePeriod: set.samplePeriod(), Check: check,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("fabric: %w", err)
+	}
+	set.applyLoss(f)
+	return f, set.applyFaults(f)
+}
+
+// wireMTU returns the size of a full packet of a protocol on the wire.
+func (set *Setting) wireMTU(p protocol.Protocol) int64 {
+	return set.Scenario.Fabric.PayloadMTU + p.TransportBytes() + set.overhead(p)
+}
+
+func (set *Setting) samplePeriod() instant.Time {
+	if p := set.Scenario.Fabric.SamplePeriod; p > 0 {
+		return p
+	}
+	return max(set.BaseRTT/2, instant.Microsecond)
+}
+
+func (set *Setting) applyLoss(f *emulator.Fabric) {
+	for link, l := range set.Scenario.Fabric.LossByLink() {
+		if l.IsZero() {
+			continue
+		}
+		packet := emulator.Serialisation(set.wireFull, f.Network().Links[link].RateBps)
+		good, bad := l.Burst.Means(packet)
+		f.SetLoss(link, emulator.Loss{
+			Random: l.Random, Corrupt: l.Corrupt, Every: uint64(l.Every),
+			Burst: emulator.Burst{MeanGood: good, MeanBad: bad, LossGood: l.Burst.LossGood, LossBad: l.Burst.LossBad},
+		})
+	}
+}
+
+func (set *Setting) applyFaults(f *emulator.Fabric) error {
+	for i, given := range set.Scenario.Faults {
+		fault := emulator.Fault{At: given.At, For: given.For, Links: given.Links, Factor: given.Factor}
+		switch given.Kind {
+		case "down":
+			fault.Kind = emulator.LinkDown
+		case "flap":
+			fault.Kind, fault.Every, fault.For = emulator.LinkDown, given.Period, given.Period/2
+			if given.For != instant.Never {
+				fault.Count = int(max(1, given.For/given.Period))
+			}
+		case "slow":
+			fault.Kind = emulator.SlowLink
+		case "loss":
+			fault.Kind, fault.Loss = emulator.LinkLoss, emulator.Loss{Random: given.Loss}
+		case "slowhost":
+			fault.Kind = emulator.SlowHost
+			fault.Links = hostLinks(f.Network(), given.Host)
+		}
+		if err := f.Schedule(fault); err != nil {
+			return fmt.Errorf("faults.%d: %w", i, err)
+		}
+	}
+	return nil
+}
+
+func hostLinks(n *emulator.Network, host int) []int {
+	var links []int
+	for i := range n.Links {
+		if int(n.Links[i].From) == host || int(n.Links[i].To) == host {
+			links = append(links, i)
+		}
+	}
+	return links
+}
+
+// env is what the protocol may know.
+func (set *Setting) env(e *scenario.Entry, seeds scenario.SeedSet, memory func(core.Addr) core.Memory) protocol.Env {
+	s := set.Scenario
+	wire := set.wireMTU(e.Protocol)
+	return protocol.Env{
+		Hosts: s.Fabric.Network.Hosts, LineRateBps: s.Fabric.LineRateBps(),
+		BaseRTT: set.BaseRTT, BDP: set.BDP,
+		PairRTT: func(a, b core.Addr) instant.Time {
+			return set.ruler.RTT(int(a), int(b), wire, set.wireAck)
+		},
+		PayloadMTU: s.Fabric.PayloadMTU, WireMTU: wire, WireOverhead: set.overhead(e.Protocol),
+		QueueBytes: e.Class.Bytes("queue", set.BDP), MaxHops: set.maxHops(),
+		Trimming: e.Class.Bool("trim"), Lossless: e.Class.Word("flowControl") != "none",
+		Data: dataClass, Control: controlClass, Seed: seeds.Protocol, Memory: memory,
+	}
+}
+
+// maxHops returns the links of the longest way, by the same sampling as the longest round trip.
+func (set *Setting) maxHops() int {
+	hosts := set.Scenario.Fabric.Network.Hosts
+	return max(set.ruler.Hops(0, hosts-1), set.ruler.Hops(0, hosts/2))
+}

@@ -1,0 +1,80 @@
+package runner
+
+import (
+	"github.com/weft-transport/weft/compare"
+	"github.com/weft-transport/weft/emulator"
+	"github.com/weft-transport/weft/transport/instant"
+)
+
+// maxObservations bounds a trace: when it is full, every second observation is forgotten and from
+// then on only every second is kept, so that a trace spans its run however long that is.
+const maxObservations = 512
+
+// A tracer observes queues and links over time: the fullest queue of the fabric, and the load of
+// every link between switches over the whole run.
+type tracer struct {
+	fabric  *emulator.Fabric
+	fullest []observation
+	stride  int
+	count   int
+}
+
+type observation struct {
+	at    instant.Time
+	bytes int64
+	link  int
+}
+
+func newTracer(f *emulator.Fabric) *tracer {
+	t := &tracer{fabric: f, stride: 1}
+	f.OnSample(t.observe)
+	return t
+}
+
+func (t *tracer) observe(now instant.Time) {
+	t.count++
+	if t.count%t.stride != 0 {
+		return
+	}
+	o := observation{at: now, link: -1}
+	n := t.fabric.Network()
+	for l := range n.Links {
+		if int(n.Links[l].From) < n.Hosts {
+			continue
+		}
+		if bytes := t.fabric.QueueBytes(l); bytes > o.bytes || o.link < 0 {
+			o.bytes, o.link = bytes, l
+		}
+	}
+	t.fullest = append(t.fullest, o)
+	if len(t.fullest) == maxObservations {
+		for i := range maxObservations / 2 {
+			t.fullest[i] = t.fullest[2*i+1]
+		}
+		t.fullest = t.fullest[:maxObservations/2]
+		t.stride *= 2
+	}
+}
+
+// samples returns the lines of a trace.
+func (t *tracer) samples(run compare.Run) []compare.Sample {
+	head := compare.Sample{Kind: "sample", Scenario: run.Scenario, Protocol: run.Protocol, Seed: run.Seed}
+	var lines []compare.Sample
+	for _, o := range t.fullest {
+		line, bytes := head, float64(o.bytes)
+		line.At, line.Queue, line.Bytes = o.at.Nanoseconds(), "fullest", &bytes
+		lines = append(lines, line)
+	}
+	n := t.fabric.Network()
+	seconds := t.fabric.Now().Seconds()
+	for l := range n.Links {
+		if n.Links[l].Tier == 0 || seconds == 0 {
+			continue
+		}
+		line := head
+		load := float64(t.fabric.Port(l).Bytes) * 8 / float64(n.Links[l].RateBps) / seconds
+		line.At, line.Link, line.Load = run.Virtual, n.Links[l].Name, &load
+		lines = append(lines, line)
+	}
+	return lines
+}
