@@ -67,6 +67,16 @@ func (t *textTable) drop(i int) {
 	}
 }
 
+// dropEmpty leaves out those of the named columns that have no figure in any row.
+func (t *textTable) dropEmpty(heads ...string) {
+	for i := len(t.columns) - 1; i > 0; i-- {
+		filled := slices.ContainsFunc(t.rows, func(r []string) bool { return r[i] != none && r[i] != "" })
+		if !filled && slices.Contains(heads, t.columns[i].head) {
+			t.drop(i)
+		}
+	}
+}
+
 // widths returns the cells that each column takes.
 func (t *textTable) widths() []int {
 	widths := make([]int, len(t.columns))

@@ -14,17 +14,18 @@ import (
 
 // A figure is a chart with its heading and a caption that says how to read it.
 type figure struct {
-	ID, Title, Caption string
-	SVG                template.HTML
-	Kind               string // class on the page: bars, lines, direct
-	Key                []keyEntry
+	ID, Name, Title, Caption string
+	SVG                      template.HTML
+	Kind                     string // class on the page: bars, lines, direct
+	Key                      []keyEntry
 }
 
 // A keyEntry is a line of a legend.
 type keyEntry struct{ Class, Dash, Label string }
 
-func newFigure(kind, title, caption, svg string) *figure {
-	return &figure{Kind: kind, Title: title, Caption: caption, SVG: template.HTML(svg)}
+// newFigure makes a figure of a kind; name tells it from the others of its scenario.
+func newFigure(kind, name, title, caption, svg string) *figure {
+	return &figure{Kind: kind, Name: name, Title: title, Caption: caption, SVG: template.HTML(svg)}
 }
 
 // An artist draws the figures of a report with the same look for a protocol everywhere.
@@ -91,7 +92,7 @@ func (a artist) achieved(b *block) *figure {
 	if slices.ContainsFunc(b.rows, func(r *row) bool { return r.typical(m.Of).Value == nil }) {
 		caption += " Hatched: withheld, because flows did not finish; the bar is what is known at least, cut off where it would leave the page."
 	}
-	return newFigure("bars", titleCase(m.Title), caption, chart.SVG())
+	return newFigure("bars", "achieved", titleCase(m.Title), caption, chart.SVG())
 }
 
 // largestKnown is the end of the axis: bars that are only lower bounds may not squeeze the others.
@@ -230,7 +231,7 @@ func (a artist) distribution(b *block) *figure {
 	if slices.ContainsFunc(b.rows, func(r *row) bool { return r.completion().unfinished() > 0 }) {
 		caption += " A curve that ends below 100 % has flows that never finished."
 	}
-	fig := newFigure("lines", "Flow completion times", caption, chart.SVG())
+	fig := newFigure("lines", "distribution", "Flow completion times", caption, chart.SVG())
 	fig.Key = a.key(b.rows)
 	return fig
 }
@@ -330,7 +331,7 @@ func (a artist) slowdowns(b *block) *figure {
 	scale := draw.Scale{Min: 0.9, Max: most * 1.1, Log: true}
 	chart.Y = draw.Axis{Title: "p99 of FCT over ideal", Scale: scale, Ticks: scale.Ticks(6), Format: axisText(factorText)}
 	chart.Description = "p99 slowdown of the smallest and the largest flows." + binWords(chart.Series)
-	fig := newFigure("direct", "Slowdown by flow size", "How many times longer than alone on an idle network the slowest 1 % of the flows of each size take; the vertical axis is logarithmic. A missing point has too few flows for a p99, or unfinished ones.", chart.SVG())
+	fig := newFigure("direct", "slowdowns", "Slowdown by flow size", "How many times longer than alone on an idle network the slowest 1 % of the flows of each size take; the vertical axis is logarithmic. A missing point has too few flows for a p99, or unfinished ones.", chart.SVG())
 	fig.Key = a.key(b.rows)
 	return fig
 }

@@ -15,7 +15,7 @@ func (a artist) completion(b *block) *figure {
 	if !slices.ContainsFunc(b.rows, func(r *row) bool { return r.completion().unfinished() > 0 }) {
 		return nil
 	}
-	chart := draw.BarChart{Title: "Finished and unfinished flows by protocol", AxisTitle: "share of flows, all seeds", Format: percentText, Largest: 1}
+	chart := draw.BarChart{Title: "Finished and unfinished flows by protocol", AxisTitle: "share of flows, all seeds", Format: axisText(percentText), Largest: 1}
 	for _, r := range b.rows {
 		c := r.completion()
 		bar := draw.Bar{Label: r.label, Class: a.class(r), Value: fmt.Sprintf("%d/%d", c.finished, c.flows), Note: c.reasons()}
@@ -25,7 +25,7 @@ func (a artist) completion(b *block) *figure {
 		}
 		chart.Bars = append(chart.Bars, bar)
 	}
-	return newFigure("bars", "Completion", "Solid: flows that finished; hatched: flows that did not, with the reason on the right.", chart.SVG())
+	return newFigure("bars", "completion", "Completion", "Solid: flows that finished; hatched: flows that did not, with the reason on the right.", chart.SVG())
 }
 
 // retransmissions splits them into needed and spurious; nil when there are none.
@@ -45,7 +45,7 @@ func (a artist) retransmissions(b *block) *figure {
 	if !any {
 		return nil
 	}
-	return newFigure("bars", "Retransmissions", "Solid: packets sent again because they were lost; hatched: sent again although the first copy arrived, which is what going back n costs.", chart.SVG())
+	return newFigure("bars", "retransmissions", "Retransmissions", "Solid: packets sent again because they were lost; hatched: sent again although the first copy arrived, which is what going back n costs.", chart.SVG())
 }
 
 // waiting is the time lost to timers and pauses; nil when there is none.
@@ -61,7 +61,7 @@ func (a artist) waiting(b *block) *figure {
 	if !any {
 		return nil
 	}
-	return newFigure("bars", "Waiting", "Solid: time that flows waited for retransmission timers, summed over flows; hatched: time that ports stood still under PFC, summed over ports and classes. The two are not of the same kind: a paused port can hold up many flows.", chart.SVG())
+	return newFigure("bars", "waiting", "Waiting", "Solid: time that flows waited for retransmission timers, summed over flows; hatched: time that ports stood still under PFC, summed over ports and classes. The two are not of the same kind: a paused port can hold up many flows.", chart.SVG())
 }
 
 func waitingText(timers, pauses float64) string {
@@ -114,7 +114,7 @@ func (a artist) queues(b *block) *figure {
 		}
 		chart.Rows = append(chart.Rows, strip)
 	}
-	return newFigure("bars", "Queues over time", "Area: the longest of all sampled switch queues at a time; line: their mean. All rows have the same scale. One run, with the first sampled seed.", chart.SVG())
+	return newFigure("bars", "queues", "Queues over time", "Area: the longest of all sampled switch queues at a time; line: their mean. All rows have the same scale. One run, with the first sampled seed.", chart.SVG())
 }
 
 // queueCurves returns the largest and the mean queue in each time step that has samples, of the first
@@ -164,7 +164,7 @@ func (a artist) links(b *block) *figure {
 	if slices.ContainsFunc(groups, func(g linkGroup) bool { return len(g.links) > heatCells }) {
 		caption = "Mean load of every sampled link over one run, in each group from the busiest to the idlest. An even strip is a spread load; a gradient means that some links are crowded while others idle."
 	}
-	return newFigure("bars", "Links", caption, chart.SVG())
+	return newFigure("bars", "links", "Links", caption, chart.SVG())
 }
 
 // heatCells is how many links of a group are shown each at its own place; more are sorted and thinned.

@@ -146,7 +146,7 @@ func (a artist) lossSweep(s *sweep) *figure {
 	if partial {
 		caption += " Hollow: flows did not finish, so this is what was delivered until the run ended."
 	}
-	fig := newFigure("direct", "Goodput over loss", caption, chart.SVG())
+	fig := newFigure("direct", "sweep", "Goodput over loss", caption, chart.SVG())
 	fig.Key = a.key(s.rows())
 	return fig
 }
@@ -202,7 +202,7 @@ func (a artist) slowdownSweep(s *sweep) *figure {
 	}
 	chart.Y = draw.Axis{Title: "mean FCT over ideal", Scale: scale, Ticks: scale.Ticks(6), Format: axisText(factorText)}
 	chart.Description = sweepWords(chart, factorText)
-	fig := newFigure("direct", "Slowdown", "Mean completion time over the ideal one, geometric mean over seeds; 1 is perfect, lower is better. Bars: 95 % interval over seeds. Missing points have unfinished flows.", chart.SVG())
+	fig := newFigure("direct", "sweep", "Slowdown", "Mean completion time over the ideal one, geometric mean over seeds; 1 is perfect, lower is better. Bars: 95 % interval over seeds. Missing points have unfinished flows.", chart.SVG())
 	fig.Key = a.key(s.rows())
 	return fig
 }

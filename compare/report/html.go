@@ -32,6 +32,7 @@ func Build(w io.Writer, d Data) error {
 // A page is what the template shows.
 type page struct {
 	Style     template.CSS
+	Hatch     template.HTML
 	Title     string
 	Ran       string // what was run, in a sentence
 	Summary   []string
@@ -109,7 +110,7 @@ func newPage(v *view) *page {
 	a := artist{newLooks(v)}
 	f := findings(v)
 	p := &page{
-		Style: a.looks.css(), Title: "weft: UET against RoCE v2", Ran: ranSentence(v), Summary: f.summary,
+		Style: a.looks.css(), Hatch: hatchPattern, Title: "weft: UET against RoCE v2", Ran: ranSentence(v), Summary: f.summary,
 		Overview: a.overview(v), Protocols: a.protocols(v), Manifest: newPageManifest(v), Empty: len(v.blocks) == 0,
 	}
 	ids := map[*block]string{}

@@ -2,8 +2,11 @@ package report
 
 import (
 	"bytes"
+	"encoding/xml"
 	"flag"
+	"io"
 	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -37,6 +40,8 @@ func TestReportIsOneFileWithoutNetwork(t *testing.T) {
 	page := syntheticPage()
 	if *keep != "" {
 		require.NoError(t, os.WriteFile(*keep, []byte(page), 0o666))
+		_, err := WriteFigures(*keep+".figures", synthetic())
+		require.NoError(t, err)
 	}
 	require.Less(t, len(page), 2<<20, "bytes")
 	for _, outside := range []string{"http:", "https:", "//cdn", "<script", "<link", "<img", "<iframe", "@import", " src="} {
@@ -224,4 +229,27 @@ func TestLinksAreGroupedByTier(t *testing.T) {
 
 func TestShellLine(t *testing.T) {
 	require.Equal(t, `weft compare '--set=a=b c' 'it'\''s'`, shellLine([]string{"weft", "compare", "--set=a=b c", "it's"}))
+}
+
+func TestFiguresOnTheirOwn(t *testing.T) {
+	dir, d := t.TempDir(), small()
+	names, err := WriteFigures(dir, d)
+	require.NoError(t, err)
+	require.Equal(t, []string{"clean-achieved.svg", "clean-distribution.svg", "lossy-achieved.svg", "lossy-distribution.svg",
+		"lossy-completion.svg", "lossy-retransmissions.svg", "lossy-waiting.svg"}, names)
+	for _, name := range names {
+		file, err := os.Open(filepath.Join(dir, name))
+		require.NoError(t, err)
+		decoder := xml.NewDecoder(file)
+		for err == nil {
+			_, err = decoder.Token()
+		}
+		require.ErrorIs(t, err, io.EOF, name)
+		require.NoError(t, file.Close())
+	}
+}
+
+func TestFileNames(t *testing.T) {
+	require.Equal(t, "random-loss-0.01", fileName("Random loss, 0.01%"))
+	require.Equal(t, "a-b", fileName("../a/b"[3:]))
 }

@@ -129,9 +129,9 @@ func (t *tableWriter) classes(m marks) {
 func achievedTable(b *block, m marks) *textTable {
 	table := &textTable{columns: []column{
 		{head: "protocol", left: true}, {head: "", left: true},
-		{head: "finished", keep: 8}, {head: "FCT mean"}, {head: "p50", keep: 2}, {head: "p99", keep: 6}, {head: "last"},
-		{head: "slowdown", keep: 1}, {head: b.headline().Title}, {head: "gain", keep: 9},
-		{head: "in " + b.headline().Title, left: true, keep: 5}, {head: "goodput", keep: 4}, {head: "share", keep: 3},
+		{head: "finished", keep: 8}, {head: "FCT mean"}, {head: "p50", keep: 3}, {head: "p99", keep: 7}, {head: "last"},
+		{head: "slowdown", keep: 2}, {head: b.headline().Title}, {head: "gain", keep: 9},
+		{head: "in " + b.headline().Title, left: true, keep: 6}, {head: "pairing", keep: 1}, {head: "goodput", keep: 5}, {head: "share", keep: 4},
 	}}
 	for _, r := range b.rows {
 		table.add(append([]string{r.label, m.of[r.label]}, achievedCells(b, r)...)...)
@@ -145,6 +145,7 @@ func achievedTable(b *block, m marks) *textTable {
 	if b.info.CapacityBps == nil {
 		table.drop(len(table.columns) - 1)
 	}
+	table.dropEmpty("p99", "pairing")
 	return table
 }
 
@@ -177,7 +178,7 @@ func achievedCells(b *block, r *row) []string {
 		fmt.Sprintf("%d/%d", c.finished, c.flows), or(r.typical(fctMean).Value, Duration),
 		or(r.typical(fctP50).Value, Duration), or(r.typical(fctP99).Value, Duration), last,
 		or(r.typical(meanSlowdown).Value, number), or(r.typical(b.headline().Of).Value, writeMetric(b.headline())),
-		value, between, goodput, share,
+		value, between, or(b.gain(b.headline(), r, b.reference()).Correlation, number), goodput, share,
 	}
 }
 
@@ -336,8 +337,8 @@ func (t *tableWriter) footer(v *view) {
 }
 
 const tableRules = "FCT: flow completion time at the sender, from the flow's start to its last acknowledgement; last: the " +
-	"longest of a run. slowdown: FCT over the flow's ideal. Figures are geometric means over seeds. gain: how many times " +
-	"better than the first row in what its column says, paired by seed, with the 95% interval over seeds; above 1 is better. resent, spurious, trimmed, " +
+	"longest of a run. slowdown: FCT over the flow's ideal. p99 needs 100 flows a run. Figures are geometric means over seeds. gain: how many times " +
+	"better than the first row in what its column says, paired by seed, with the 95% interval over seeds; above 1 is better. pairing: correlation of the paired values over seeds, 1 where both met the same luck. resent, spurious, trimmed, " +
 	"dropped: shares of the data packets sent; waited, paused: sums over all flows and ports of a run."
 
 // seedLines says which seeds the scenarios ran with, once for those that agree.

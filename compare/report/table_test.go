@@ -106,6 +106,13 @@ func TestTableWithholdsWhatHangsOnUnfinishedFlows(t *testing.T) {
 	require.Contains(t, lossy, `UET finishes 8 of 8 flows, RoCE v2 6 of 8 (2 spent all retries), so there is no ratio of times`)
 }
 
+func TestTableLeavesOutColumnsThatNobodyHas(t *testing.T) {
+	text := table(t, small(), Wide)
+	require.NotContains(t, text, "  p99  ", "four flows have no p99")
+	require.NotContains(t, text, "  pairing  ", "two seeds have no correlation")
+	require.Contains(t, table(t, synthetic(), 140), "  pairing  ")
+}
+
 func TestTableDoesNotDependOnGivenComparisons(t *testing.T) {
 	d := small()
 	want := table(t, d, Wide)

@@ -3,6 +3,7 @@ package draw
 import (
 	"fmt"
 	"strings"
+	"unicode/utf8"
 )
 
 // A BarChart has one horizontal bar for each protocol, with its name above it.
@@ -55,15 +56,37 @@ func (c BarChart) largest() float64 {
 	}
 	most := 0.0
 	for _, b := range c.Bars {
-		most = max(most, b.total())
-		if b.High != nil {
-			most = max(most, *b.High)
-		}
+		most = max(most, b.reach())
 	}
 	if c.Reference != nil {
 		most = max(most, *c.Reference)
 	}
 	return most
+}
+
+// A value behind a bar takes about letterWidth pixels a letter; it must fit on a page that leaves the
+// chart leastWidth pixels.
+const (
+	letterWidth = 6.9
+	leastWidth  = 335.0
+)
+
+// end is where the axis ends: far enough that every value fits behind its bar.
+func (c BarChart) end() float64 {
+	end := c.largest()
+	for _, b := range c.Bars {
+		text := (10 + letterWidth*float64(utf8.RuneCountInString(b.Value))) / leastWidth
+		end = max(end, b.reach()/(1-min(0.8, text)))
+	}
+	return end
+}
+
+// reach is the right end of a bar and its interval.
+func (b Bar) reach() float64 {
+	if b.High != nil {
+		return max(b.total(), *b.High)
+	}
+	return b.total()
 }
 
 // SVG draws the chart.
@@ -74,7 +97,7 @@ func (c BarChart) SVG() string {
 	}
 	bottom := head + float64(len(c.Bars))*rowHeight
 	out := &canvas{height: bottom + 40}
-	scale := Linear(c.largest(), 0.22) // room for the value behind the longest bar
+	scale := Linear(c.end(), 0)
 	out.axisBelow(scale, scale.Ticks(6), c.Format, head+4, bottom, c.AxisTitle)
 	c.reference(out, scale, bottom)
 	for i, b := range c.Bars {
@@ -106,11 +129,7 @@ func (b Bar) draw(out *canvas, scale Scale, y float64) {
 		at += p.Value
 	}
 	b.whisker(out, scale, y+barTop+barHeight/2)
-	end := at
-	if b.High != nil {
-		end = max(end, *b.High)
-	}
-	out.text(scale.At(end), 6, y+barTop+barHeight-2, "start", "value halo", b.Value)
+	out.text(scale.At(b.reach()), 6, y+barTop+barHeight-2, "start", "value halo", b.Value)
 	out.put(`</g>`)
 }
 

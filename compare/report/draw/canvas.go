@@ -95,3 +95,18 @@ func tickClass(i, n int) string {
 	}
 	return "tick"
 }
+
+// Height returns the height in pixels of a drawing that a chart of this package made, 0 of anything
+// else.
+func Height(svg string) float64 {
+	_, rest, found := strings.Cut(svg, ` height="`)
+	if !found {
+		return 0
+	}
+	text, _, _ := strings.Cut(rest, `"`)
+	height, err := strconv.ParseFloat(text, 64)
+	if err != nil {
+		return 0
+	}
+	return height
+}

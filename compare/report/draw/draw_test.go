@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -67,8 +69,17 @@ func TestBarsAreAsLongAsTheirValues(t *testing.T) {
 		{Label: "c", Class: "p2", Value: "unknown", Open: true},
 	}, Reference: ref(10), RefLabel: "ideal"}.SVG()
 	requireXML(t, svg)
-	require.Contains(t, svg, `width="81.97%" height="13" class="bar"`) // 100 of 122
-	require.Contains(t, svg, `x="24.59%" y="70" width="16.39%" height="13" fill="url(#hatch)"`)
+	lengths := regexp.MustCompile(`width="([0-9.]+)%" height="13" class="bar"`).FindAllStringSubmatch(svg, -1)
+	require.Len(t, lengths, 3)
+	number := func(i int) float64 {
+		x, err := strconv.ParseFloat(lengths[i][1], 64)
+		require.NoError(t, err)
+		return x
+	}
+	require.Less(t, number(0), 90.0, "the value has room behind the longest bar")
+	require.InDelta(t, 0.3, number(1)/number(0), 0.001)
+	require.InDelta(t, 0.2, number(2)/number(0), 0.001)
+	require.Equal(t, 1, strings.Count(svg, "url(#hatch)"))
 	require.Contains(t, svg, "a &lt;b&gt;: 100; b: 50, 2x over the first; c: unknown")
 	require.Equal(t, 3, strings.Count(svg, `class="whisker"`))
 }
