@@ -88,7 +88,19 @@ func (u *uet) NewHost(self core.Addr, env protocol.Env) (core.Host, error) {
 	if u.v.Word("rto") == "tuned" {
 		c.RTO.Adaptive, c.RTO.Floor = true, rtoFloor(env)
 	}
-	return core.New(c)
+	e, err := core.New(c)
+	if err != nil || u.v.Word("mode") == "rud" {
+		return e, err
+	}
+	return ordered{e}, nil
+}
+
+// ordered sends every message in reliable ordered delivery.
+type ordered struct{ *core.Endpoint }
+
+func (o ordered) Send(now instant.Time, m core.Message) error {
+	m.Mode = core.ROD
+	return o.Endpoint.Send(now, m)
 }
 
 // rtoFloor is the longest that a packet can take when nothing is lost: the base RTT, and a full
