@@ -2,8 +2,8 @@ package report
 
 import "github.com/weft-transport/weft/compare"
 
-// Data is everything a report is made of. Only Runs are needed; without Comparisons the report
-// computes them, without Flows it shows quantiles in place of distributions, without Samples it
+// Data is everything a report is made of. Only Runs are needed; ratios are computed from them, without
+// Flows it shows quantiles in place of distributions, without Samples it
 // has no figures over time.
 type Data struct {
 	Manifest    compare.Manifest
@@ -11,7 +11,7 @@ type Data struct {
 	Runs        []compare.Run  // protocols are shown in the order in which a scenario first names them
 	Flows       []compare.Flow
 	Samples     []compare.Sample
-	Comparisons []compare.Comparison
+	Comparisons []compare.Comparison // written and read back; reports compute their own from Runs
 	Timings     []compare.Timing
 }
 

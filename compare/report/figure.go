@@ -135,16 +135,16 @@ func (a artist) achievedBar(b *block, m stats.Metric, i int, r *row, largest flo
 	return bar
 }
 
-// stepNote is the gain over the row above in a ladder, over the first row elsewhere.
-func stepNote(b *block, m stats.Metric, i int) (gain, over string) {
-	if i == 0 {
+// stepNote is the gain over the row above in a ladder, over the reference elsewhere.
+func stepNote(b *block, m stats.Metric, i int) (factor, over string) {
+	base, what := b.reference(), " over "+b.reference().label
+	if len(b.ladder()) > 1 {
+		base, what = b.rows[max(0, i-1)], " over the row above"
+	}
+	if b.rows[i] == base {
 		return "", ""
 	}
-	base, what := b.reference(), " over the first"
-	if len(b.ladder()) > 1 {
-		base, what = b.rows[i-1], " over the row above"
-	}
-	g := b.gain(m, b.rows[i], base)
+	g := gainOf(m, b.rows[i], base)
 	if g.Value == nil {
 		return "", ""
 	}

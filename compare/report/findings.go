@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/weft-transport/weft/compare/stats"
@@ -10,7 +11,7 @@ import (
 
 // findings are sentences that follow by rules from the numbers, one or two a scenario and a summary:
 //
-//   - UET in full (the last uet row) is set against RoCE v2 as it is mostly deployed (the first go-back-N
+//   - UET (the last uet row of a ladder, the first elsewhere) is set against RoCE v2 as it is mostly deployed (the first go-back-N
 //     row) and against the best of the rocev2 rows, by the scenario's headline metric.
 //   - "ahead" and "behind" need an interval that excludes 1; otherwise no difference is shown. With one
 //     seed there is no interval and the sentence says so.
@@ -53,15 +54,20 @@ func (f found) lines(v *view) []string {
 	return append(out, f.summary...)
 }
 
-// fullUET is the last uet row: the top of a ladder.
+// fullUET is the row that stands for UET: the last of its rows in a ladder, where each adds to the one
+// before; the first elsewhere, where the others are variants.
 func (b *block) fullUET() *row {
-	var last *row
-	for _, r := range b.rows {
+	rows := b.rows
+	if ladder := b.ladder(); len(ladder) > 1 {
+		rows = slices.Clone(ladder)
+		slices.Reverse(rows)
+	}
+	for _, r := range rows {
 		if r.isUET() {
-			last = r
+			return r
 		}
 	}
-	return last
+	return nil
 }
 
 // plainRoCE is the first go-back-N row.
@@ -107,7 +113,7 @@ func (b *block) against(uet, other *row, name string) string {
 		return fmt.Sprintf("%s finishes %d of %d flows%s, %s %d of %d%s, so there is no ratio of times", named(uet),
 			mine.finished, mine.flows, parenthesis(mine.reasons()), strings.TrimSuffix(name, ","), theirs.finished, theirs.flows, parenthesis(theirs.reasons()))
 	}
-	return named(uet) + " " + outcome(b.gain(b.headline(), uet, other), b.headline(), name)
+	return named(uet) + " " + outcome(gainOf(b.headline(), uet, other), b.headline(), name)
 }
 
 // named is a row's label, in quotes where a comma in it would tear a sentence apart.
@@ -162,6 +168,20 @@ func outcome(g estimate.Ratio, m stats.Metric, name string) string {
 	return fmt.Sprintf("cannot be compared with %s in %s", name, m.Title)
 }
 
+// inverse turns a ratio round.
+func inverse(r estimate.Ratio) estimate.Ratio {
+	r.Value, r.Low, r.High = over1(r.Value), over1(r.High), over1(r.Low)
+	return r
+}
+
+func over1(x *float64) *float64 {
+	if x == nil || *x == 0 {
+		return nil
+	}
+	y := 1 / *x
+	return &y
+}
+
 // inWords writes a factor with what is known of its precision.
 func inWords(g estimate.Ratio) string {
 	if g.Low == nil || g.High == nil {
@@ -180,7 +200,7 @@ func (b *block) stepFinding() string {
 	best, gain := b.strongestStep(ladder)
 	var losing []string
 	for i := 1; i < len(ladder); i++ {
-		if g := b.gain(b.headline(), ladder[i], ladder[i-1]); sideOf(g) == behind {
+		if g := gainOf(b.headline(), ladder[i], ladder[i-1]); sideOf(g) == behind {
 			losing = append(losing, fmt.Sprintf("%s (%s)", named(ladder[i]), Factor(*g.Value)))
 		}
 	}
@@ -191,7 +211,7 @@ func (b *block) stepFinding() string {
 func (b *block) strongestStep(ladder []*row) (best int, gain float64) {
 	best, gain = -1, 1
 	for i := 1; i < len(ladder); i++ {
-		if g := b.gain(b.headline(), ladder[i], ladder[i-1]); sideOf(g) == ahead && *g.Value > gain {
+		if g := gainOf(b.headline(), ladder[i], ladder[i-1]); sideOf(g) == ahead && *g.Value > gain {
 			best, gain = i, *g.Value
 		}
 	}
@@ -226,7 +246,7 @@ func (t *tally) add(b *block, uet, roce *row) {
 	t.uet, t.roce = appendNew(t.uet, named(uet)), appendNew(t.roce, named(roce))
 	s := b.standing(uet, roce)
 	t.sides[s] = append(t.sides[s], b.title())
-	if g := b.gain(b.headline(), uet, roce); g.Value != nil {
+	if g := gainOf(b.headline(), uet, roce); g.Value != nil {
 		t.gains = append(t.gains, tallied{*g.Value, b.title()})
 	}
 	if best, _ := b.strongestStep(b.ladder()); best > 0 {
@@ -255,7 +275,7 @@ func (b *block) standing(uet, other *row) side {
 	case mine > 0:
 		return unknown
 	}
-	return sideOf(b.gain(b.headline(), uet, other))
+	return sideOf(gainOf(b.headline(), uet, other))
 }
 
 // sentences sum up.
@@ -264,7 +284,7 @@ func (t *tally) sentences() []string {
 		return []string{"No scenario has both a uet and a rocev2 go-back-N protocol, so there is nothing to set against each other."}
 	}
 	out := []string{fmt.Sprintf("Against %s, %s is %s; against the best RoCE row of each scenario it is %s.",
-		oneOr(t.roce, "the first RoCE v2 go-back-N row"), oneOr(t.uet, "the last UET row"), t.places(t.sides), t.places(t.best))}
+		oneOr(t.roce, "RoCE v2 with go-back-N"), oneOr(t.uet, "UET"), t.places(t.sides), t.places(t.best))}
 	if text := t.span(); text != "" {
 		out = append(out, text)
 	}
@@ -313,7 +333,7 @@ func (t *tally) stepCount() string {
 	for _, label := range order {
 		parts = append(parts, fmt.Sprintf("%q in %d of %s", label, counts[label], plural(len(t.steps), "ablation")))
 	}
-	if len(parts) == 0 {
+	if len(t.steps) < 2 {
 		return ""
 	}
 	return fmt.Sprintf("Step by step, the largest gain over the row above is that of %s.", strings.Join(parts, ", of "))

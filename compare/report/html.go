@@ -258,7 +258,7 @@ func (b *block) overviewCell(label string) overviewCell {
 	if r == b.reference() {
 		return overviewCell{Text: "1", Class: "reference", Title: value}
 	}
-	g := b.gain(b.headline(), r, b.reference())
+	g := gainOf(b.headline(), r, b.reference())
 	if g.Value == nil { // the reference did not finish: the value itself
 		return overviewCell{Text: value, Class: "plain", Title: "no ratio: the first protocol did not finish"}
 	}

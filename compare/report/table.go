@@ -178,7 +178,7 @@ func achievedCells(b *block, r *row) []string {
 		fmt.Sprintf("%d/%d", c.finished, c.flows), or(r.typical(fctMean).Value, Duration),
 		or(r.typical(fctP50).Value, Duration), or(r.typical(fctP99).Value, Duration), last,
 		or(r.typical(meanSlowdown).Value, number), or(r.typical(b.headline().Of).Value, writeMetric(b.headline())),
-		value, between, or(b.gain(b.headline(), r, b.reference()).Correlation, number), goodput, share,
+		value, between, or(gainOf(b.headline(), r, b.reference()).Correlation, number), goodput, share,
 	}
 }
 
@@ -200,7 +200,7 @@ func gainCells(b *block, m stats.Metric, of, over *row) (value, between string) 
 	if of == over && of.typical(m.Of).Value != nil {
 		return "1", ""
 	}
-	g := b.gain(m, of, over)
+	g := gainOf(m, of, over)
 	return or(g.Value, Factor), intervalOf(g)
 }
 
@@ -243,7 +243,7 @@ var causesOf = []cause{
 	{"spurious", "spurious retransmissions", 6, func(r *row) float64 { return r.share(spurious, sent) }, Percent},
 	{"trimmed", "trims", 8, func(r *row) float64 { return r.share(trimmed, sent) }, Percent},
 	{"dropped", "drops", 8, func(r *row) float64 { return r.share(dropped, sent) }, Percent},
-	{"marked", "ECN marks", 3, func(r *row) float64 { return r.share(marked, delivered) }, Percent},
+	{"marked", "ECN marks", 3, func(r *row) float64 { return r.share(marked, sent) }, Percent},
 	{"timeouts", "timeouts", 7, func(r *row) float64 { return r.mean(timeouts) }, Count},
 	{"waited", "time waiting for timeouts", 7, func(r *row) float64 { return r.mean(timeoutWait) }, Duration},
 	{"paused", "PFC pauses", 7, func(r *row) float64 { return r.mean(pauseTime) }, Duration},
@@ -338,7 +338,7 @@ func (t *tableWriter) footer(v *view) {
 
 const tableRules = "FCT: flow completion time at the sender, from the flow's start to its last acknowledgement; last: the " +
 	"longest of a run. slowdown: FCT over the flow's ideal. p99 needs 100 flows a run. Figures are geometric means over seeds. gain: how many times " +
-	"better than the first row in what its column says, paired by seed, with the 95% interval over seeds; above 1 is better. pairing: correlation of the paired values over seeds, 1 where both met the same luck. resent, spurious, trimmed, " +
+	"better than the row marked 1 in what its column says, paired by seed, with the 95% interval over seeds; above 1 is better. pairing: correlation of the paired values over seeds, 1 where both met the same luck. resent, spurious, trimmed, marked, " +
 	"dropped: shares of the data packets sent; waited, paused: sums over all flows and ports of a run."
 
 // seedLines says which seeds the scenarios ran with, once for those that agree.

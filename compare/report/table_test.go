@@ -113,13 +113,21 @@ func TestTableLeavesOutColumnsThatNobodyHas(t *testing.T) {
 	require.Contains(t, table(t, synthetic(), 140), "  pairing  ")
 }
 
-func TestTableDoesNotDependOnGivenComparisons(t *testing.T) {
-	d := small()
-	want := table(t, d, Wide)
-	d.Comparisons = nil
-	require.Equal(t, want, table(t, d, Wide))
-	d.Comparisons = stats.CompareOver(d.Runs, "UET")
-	require.Equal(t, want, table(t, d, Wide), "ratios given the other way round are turned")
+func TestTableTellsLabelsOfOneSpecApart(t *testing.T) {
+	d := Data{}
+	d.addSmall("s", "uet", "large", 1, 10)
+	d.addSmall("s", "uet", "small", 1, 20)
+	text := table(t, d, Wide)
+	require.Contains(t, text, "\n  large ")
+	require.Contains(t, text, "\n  small ")
+	require.Contains(t, text, "4/4")
+}
+
+func TestRoCEIsTheReference(t *testing.T) {
+	d := Data{}
+	d.addSmall("s", "uet", "UET", 1, 50)
+	d.addSmall("s", "rocev2", "RoCE", 1, 100)
+	require.Regexp(t, `UET .* 1\.97x`, table(t, d, Wide), "UET stands first, RoCE is what it is set against")
 }
 
 func TestTableOfNothing(t *testing.T) {
@@ -170,6 +178,7 @@ func TestUnits(t *testing.T) {
 		require.Equal(t, want, Duration(ns))
 	}
 	require.Equal(t, "64.0KB", Bytes(64000))
+	require.Equal(t, "0.014x", Factor(0.0141))
 	require.Equal(t, "383.2Gb/s", Rate(383.2e9))
 	require.Equal(t, "950", Count(950))
 	require.Equal(t, "12.3k", Count(12345))

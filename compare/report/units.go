@@ -67,13 +67,16 @@ func number(x float64) string {
 	return strconv.FormatFloat(x, 'f', digits, 64)
 }
 
-// Factor writes a ratio: 2.31x, 0.98x, 13.2x.
+// Factor writes a ratio: 2.31x, 0.98x, 13.2x, 0.014x.
 func Factor(x float64) string {
 	switch {
 	case math.Abs(x) >= 99.95:
 		return strconv.FormatFloat(x, 'f', 0, 64) + "x"
 	case math.Abs(x) >= 9.995:
 		return strconv.FormatFloat(x, 'f', 1, 64) + "x"
+	}
+	if math.Abs(x) < 0.0995 {
+		return strconv.FormatFloat(x, 'g', 2, 64) + "x"
 	}
 	return strconv.FormatFloat(x, 'f', 2, 64) + "x"
 }

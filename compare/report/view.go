@@ -14,10 +14,7 @@ import (
 type view struct {
 	data   *Data
 	blocks []*block
-	ratios map[pairKey]compare.Comparison
 }
-
-type pairKey struct{ scenario, metric, protocol, over string }
 
 // A block is one scenario.
 type block struct {
@@ -37,7 +34,7 @@ type row struct {
 // newView sorts the data. Scenarios come in the order of Scenarios, then of Runs; protocols in the
 // order of Runs.
 func newView(d *Data) *view {
-	v := &view{data: d, ratios: map[pairKey]compare.Comparison{}}
+	v := &view{data: d}
 	infos := map[string]ScenarioInfo{}
 	for _, info := range d.Scenarios {
 		infos[info.Name] = info
@@ -50,7 +47,6 @@ func newView(d *Data) *view {
 		v.blocks = append(v.blocks, byName[name])
 	}
 	v.fill(byName)
-	v.index()
 	return v
 }
 
@@ -100,73 +96,60 @@ func (v *view) fill(byName map[string]*block) {
 	}
 }
 
+// rowOf finds the row of a flow or sample line; nil where its SPEC names none or more than one.
 func rowOf(byName map[string]*block, scenario, protocol string) *row {
 	b := byName[scenario]
 	if b == nil {
 		return nil
 	}
-	return b.find(protocol)
-}
-
-func (b *block) find(protocol string) *row {
+	var found *row
 	for _, r := range b.rows {
 		if r.protocol == protocol {
-			return r
+			if found != nil {
+				return nil
+			}
+			found = r
 		}
 	}
-	return nil
+	return found
 }
 
 // row finds or adds the row of a protocol.
 func (b *block) row(protocol, label string) *row {
-	if r := b.find(protocol); r != nil {
-		return r
-	}
-	if label == "" {
-		label = protocol
+	label = cmp.Or(label, protocol)
+	for _, r := range b.rows {
+		if r.protocol == protocol && r.label == label {
+			return r
+		}
 	}
 	r := &row{protocol: protocol, label: label}
 	b.rows = append(b.rows, r)
 	return r
 }
 
-// index makes comparisons findable: those that were given, else computed ones.
-func (v *view) index() {
-	for _, all := range [][]compare.Comparison{stats.Compare(v.data.Runs), v.data.Comparisons} {
-		for _, c := range all {
-			v.ratios[pairKey{c.Scenario, c.Metric, c.Protocol, c.Over}] = c
+// gain returns how many times better one row is than another by a metric: shorter times, higher
+// goodput, paired by seed. Value is nil where it is withheld.
+func gainOf(m stats.Metric, of, over *row) estimate.Ratio {
+	var mine, theirs []*float64
+	for _, run := range of.runs {
+		if other := over.seeded(run.Seed); other != nil {
+			mine, theirs = append(mine, m.Of(run)), append(theirs, m.Of(other))
 		}
 	}
+	if m.BiggerBetter {
+		return estimate.PairedRatio(mine, theirs)
+	}
+	return estimate.PairedRatio(theirs, mine)
 }
 
-// gain returns how many times better a is than b by a metric: shorter times, higher goodput. Value is
-// nil where it is withheld.
-func (b *block) gain(m stats.Metric, of, over *row) estimate.Ratio {
-	c, found := b.view.ratios[pairKey{b.info.Name, m.Name, of.protocol, over.protocol}]
-	divided := !m.BiggerBetter
-	if !found {
-		c = b.view.ratios[pairKey{b.info.Name, m.Name, over.protocol, of.protocol}]
-		divided = !divided
+// seeded is the run with a seed, nil if there is none.
+func (r *row) seeded(seed uint64) *compare.Run {
+	for _, run := range r.runs {
+		if run.Seed == seed {
+			return run
+		}
 	}
-	r := estimate.Ratio{Value: c.Ratio, Low: c.Low, High: c.High, N: c.N, Correlation: c.Correlation}
-	if divided {
-		return inverse(r)
-	}
-	return r
-}
-
-// inverse turns a ratio round.
-func inverse(r estimate.Ratio) estimate.Ratio {
-	r.Value, r.Low, r.High = over1(r.Value), over1(r.High), over1(r.Low)
-	return r
-}
-
-func over1(x *float64) *float64 {
-	if x == nil || *x == 0 {
-		return nil
-	}
-	y := 1 / *x
-	return &y
+	return nil
 }
 
 // title is what the scenario is called.
@@ -211,8 +194,14 @@ func (b *block) seeds() []uint64 {
 	return slices.Compact(seeds)
 }
 
-// reference is the row that others are set against: the first.
-func (b *block) reference() *row { return b.rows[0] }
+// reference is the row that others are set against: the first of RoCE v2 with go-back-N, else the
+// first.
+func (b *block) reference() *row {
+	if roce := b.plainRoCE(); roce != nil {
+		return roce
+	}
+	return b.rows[0]
+}
 
 // transport is the first word of the SPEC: "uet", "rocev2".
 func (r *row) transport() string {

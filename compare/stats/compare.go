@@ -13,8 +13,9 @@ import (
 // pairs come in the order in which the runs first name them; the order of seeds does not matter.
 //
 // A ratio is nil where one of the paired runs withholds the figure. Seeds that only one of the two
-// has run are left out. Runs are told apart by scenario, protocol (resolved SPEC) and seed; of
-// doubles the last counts.
+// has run are left out. Runs are told apart by scenario, protocol (resolved SPEC), label and seed; of
+// doubles the last counts. Where two labels of a scenario share a SPEC, comparisons name them by SPEC
+// and label, "spec (label)".
 func Compare(runs []compare.Run) []compare.Comparison {
 	var out []compare.Comparison
 	for _, s := range group(runs) {
@@ -78,7 +79,7 @@ func group(runs []compare.Run) []*scenario {
 }
 
 func (s *scenario) add(run *compare.Run) {
-	at := s.find(run.Protocol)
+	at := slices.IndexFunc(s.protocols, func(p *series) bool { return p.protocol == run.Protocol && p.label == run.Label })
 	if at < 0 {
 		at = len(s.protocols)
 		s.protocols = append(s.protocols, &series{protocol: run.Protocol, label: run.Label, bySeed: map[uint64]*compare.Run{}})
@@ -88,6 +89,16 @@ func (s *scenario) add(run *compare.Run) {
 		p.seeds = append(p.seeds, run.Seed)
 	}
 	p.bySeed[run.Seed] = run
+}
+
+// nameOf is what comparisons call a protocol: its SPEC, with the label where that is not enough.
+func (s *scenario) nameOf(p *series) string {
+	for _, other := range s.protocols {
+		if other != p && other.protocol == p.protocol {
+			return p.protocol + " (" + p.label + ")"
+		}
+	}
+	return p.protocol
 }
 
 // find returns the index of a protocol by SPEC, else by label, else -1.
@@ -116,7 +127,7 @@ func (s *scenario) pair(m Metric, i, j int) compare.Comparison {
 	}
 	r := estimate.PairedRatio(of, over)
 	return compare.Comparison{
-		Kind: "comparison", Scenario: s.name, Metric: m.Name, Protocol: a.protocol, Over: b.protocol,
+		Kind: "comparison", Scenario: s.name, Metric: m.Name, Protocol: s.nameOf(a), Over: s.nameOf(b),
 		Ratio: r.Value, Low: r.Low, High: r.High, N: r.N, Correlation: r.Correlation,
 	}
 }

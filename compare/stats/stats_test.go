@@ -88,6 +88,14 @@ func TestCompareWithholdsCensoredRatios(t *testing.T) {
 	require.Equal(t, 2, c.N)
 }
 
+func TestCompareTellsLabelsOfOneSpecApart(t *testing.T) {
+	a, b, c := run("s", "uet", 1, ref(8)), run("s", "uet", 1, ref(2)), run("s", "roce", 1, ref(4))
+	a.Label, b.Label = "large buffers", "small buffers"
+	all := Compare([]compare.Run{a, b, c})
+	require.Equal(t, 0.25, *find(t, all, "fct_ns.mean", "uet (small buffers)", "uet (large buffers)").Ratio)
+	require.Equal(t, 0.5, *find(t, all, "fct_ns.mean", "roce", "uet (large buffers)").Ratio)
+}
+
 func TestCompareOver(t *testing.T) {
 	runs := []compare.Run{run("s", "a", 1, ref(8)), run("s", "b", 1, ref(2)), run("other", "a", 1, ref(1))}
 	got := CompareOver(runs, "label of b")
