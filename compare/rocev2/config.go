@@ -101,10 +101,10 @@ func (c Config) complete() (Config, error) {
 	setDefault(&c.RetryCount, 7)
 	setDefault(&c.CNPInterval, 50*instant.Microsecond)
 	setDefault(&c.ReorderWindow, min(max(8*c.bdpPackets(), 128), 4096))
-	c.ReorderWindow = powerOfTwo(c.ReorderWindow)
 	if err := c.checkRanges(); err != nil {
 		return c, err
 	}
+	c.ReorderWindow = powerOfTwo(c.ReorderWindow)
 	if c.Placement == OutOfOrder { // the responder's bitmap is what bounds the requester
 		c.MaxOutstanding = boundedBy(c.MaxOutstanding, c.ReorderWindow)
 	}
@@ -124,14 +124,14 @@ func (c Config) checkRanges() error {
 		{"AckReqEvery", int64(c.AckReqEvery), 1, wire.MaxWindow},
 		{"AckEvery", int64(c.AckEvery), 0, wire.MaxWindow},
 		{"Timeout", int64(c.Timeout), 1, int64(instant.Never)},
-		{"AdaptiveFirst", int64(c.AdaptiveFirst), 0, int64(min(c.Timeout, instant.Second))},
+		{"AdaptiveFirst", int64(c.AdaptiveFirst), 0, int64(instant.Second)},
 		{"RetryFor", int64(c.RetryFor), 0, int64(instant.Never)},
 		{"Stall", int64(c.Stall), 0, int64(instant.Second)},
 		{"SlowRestart", int64(c.SlowRestart), 0, wire.MaxWindow},
 		{"CNPInterval", int64(c.CNPInterval), 1, int64(instant.Never)},
 		{"ReorderTimer", int64(c.ReorderTimer), 0, int64(instant.Second)},
 		{"ReorderWindow", int64(c.ReorderWindow), 1, maxReorder},
-		{"TimeoutLow", int64(c.TimeoutLow), 0, int64(c.Timeout)},
+		{"TimeoutLow", int64(c.TimeoutLow), 0, int64(instant.Never)},
 		{"FewInFlight", int64(c.FewInFlight), 0, wire.MaxWindow},
 		{"FirstPSN", int64(c.FirstPSN), 0, 1<<24 - 1},
 		{"Data", int64(c.Data), 0, 15},
@@ -177,9 +177,10 @@ func boundedBy(n, most int) int {
 	return min(n, most)
 }
 
+// powerOfTwo rounds n up, which is at most maxReorder.
 func powerOfTwo(n int) int {
 	p := 1
-	for p < n && p < maxReorder {
+	for p < n {
 		p *= 2
 	}
 	return p

@@ -291,7 +291,7 @@ func TestRetriesEnd(t *testing.T) {
 	}
 	n.write(2 * testMTU)
 	n.write(10)
-	n.run(never - 1)
+	n.run(forever)
 	require.Equal(t, 4, copies)
 	failed := n.kind(0, core.Failed)
 	require.Len(t, failed, 2)
@@ -302,7 +302,7 @@ func TestRetriesEnd(t *testing.T) {
 	require.InDelta(t, 400, failed[0].At.Microseconds(), 1)
 	require.Equal(t, uint64(4), n.hosts[0].Counters().Timeouts)
 	n.write(5) // a broken queue pair takes nothing
-	n.run(never - 1)
+	n.run(forever)
 	require.Equal(t, core.ClosedInError, n.kind(0, core.Failed)[2].Err)
 	require.Equal(t, uint64(3), n.hosts[0].Counters().MessagesFailed)
 	n.quiet()
@@ -328,7 +328,7 @@ func TestRetryFor(t *testing.T) {
 	n := newNet(t, 2, c)
 	n.fate = func(*core.Packet, *wire.Header) fate { return fate{drop: true} }
 	n.write(1)
-	n.run(never - 1)
+	n.run(forever)
 	require.Equal(t, uint64(10), n.hosts[0].Counters().Timeouts)
 	require.InDelta(t, 1000, n.kind(0, core.Failed)[0].At.Microseconds(), 1)
 }
@@ -388,7 +388,7 @@ func TestNoTimer(t *testing.T) {
 	n := newNet(t, 2, c)
 	n.fate = func(*core.Packet, *wire.Header) fate { return fate{drop: true} }
 	n.write(1)
-	n.run(never - 1)
+	n.run(forever)
 	require.Equal(t, uint64(1), n.hosts[0].Counters().Sent)
 }
 

@@ -13,7 +13,7 @@ type holes struct {
 	againPart  uint32 // the part that holds it, or one before
 	sackWords  uint32 // bitmap in Host.words; 0: none yet
 	recovering bool
-	force      bool // una goes out again although nothing behind it was reported
+	force      bool // what was not reported goes out again although nothing behind it was
 
 	// Responder.
 	highest  psn    // one past the highest that arrived; expect if there is no gap

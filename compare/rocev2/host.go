@@ -34,6 +34,8 @@ type Host struct {
 	count    core.Counters
 	refusals [wire.NumRefusals]uint64
 	misfits  uint64 // payloads that were not placed where they belong
+	gaps     uint64 // times that a packet came behind a gap nobody knew of; placement in order
+	naks     uint64 // sequence errors reported
 
 	in, out wire.Header // scratch: the packet being read and written
 }

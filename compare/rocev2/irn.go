@@ -21,7 +21,9 @@ import (
 // While it recovers it sends first una, then each further packet that was not reported although a later one was,
 // every one of them once; then new packets, as far as BDP-FC allows: next - una < MaxOutstanding, what was
 // reported counted as outstanding. recoverTo is the last packet sent when recovery began. A packet that is lost
-// a second time is found by the timer, which is short while few packets are outstanding (TimeoutLow).
+// a second time is found by the timer, which is short while few packets are outstanding (TimeoutLow). When it
+// expires, everything up to recoverTo that was not reported counts as lost (the paper would send una alone, and
+// wait for another timeout if the next one was lost too; the ns-3 model of ConWeave does as we do).
 
 // nackArrival answers the packet in h.in, which arrived behind a gap.
 func (h *Host) nackArrival(now Time, i uint32) {
@@ -47,9 +49,6 @@ func (h *Host) answerCumulative(i uint32) {
 // onSelective takes a selective NAK: everything before number has arrived, and some behind it.
 func (h *Host) onSelective(now Time, i uint32, number psn) {
 	q := &h.qps[i]
-	if number.Sub(q.high) > 0 {
-		return
-	}
 	h.onAck(now, i, number)
 	if q.idle() {
 		return
@@ -69,7 +68,6 @@ func (h *Host) onSelective(now Time, i uint32, number psn) {
 	lost := h.lostWeight(q)
 	h.startRecovery(q, false)
 	q.timedAt = never
-	q.timer = now
 	if cc := h.control[i]; cc != nil {
 		cc.OnSignal(now, congestion.Signal{Cause: congestion.Inferred, Bytes: lost, InFlight: q.inFlight})
 	}
@@ -84,7 +82,7 @@ func (h *Host) noteArrived(q *qp, s *holes, number psn) {
 	s.sacked = later(s.sacked, number.Add(1))
 }
 
-// startRecovery begins to send again from una on; with force una goes out in any case.
+// startRecovery begins to send again from una on; with force also what nothing was reported behind.
 func (h *Host) startRecovery(q *qp, force bool) {
 	s := &h.holes[q.holes]
 	s.recovering, s.force = true, force
@@ -98,10 +96,11 @@ func (h *Host) hasHole(q *qp) bool {
 	if !s.recovering {
 		return false
 	}
-	if s.force && s.again == q.una {
-		return true
+	end := s.sacked
+	if s.force {
+		end = later(end, s.recoverTo.Add(1))
 	}
-	for s.again.Before(s.sacked) {
+	for s.again.Before(end) {
 		if s.sackWords == 0 || !h.bitmap(&s.sackWords).has(s.again) {
 			return true
 		}
@@ -135,7 +134,6 @@ func (h *Host) forgetArrived(q *qp, old psn) {
 	if !q.una.Before(s.again) {
 		s.again, s.againPart = q.una, q.head
 	}
-	s.force = false
 	if s.recoverTo.Before(q.una) {
 		s.recovering = false
 	}

@@ -107,6 +107,9 @@ func (c *Config) selective(m *mode, e Env) {
 		c.ReorderWindow = 128
 	default:
 		c.Timeout, c.TimeoutLow, c.FewInFlight = max(320*instant.Microsecond, 8*e.BaseRTT), max(100*instant.Microsecond, 2*e.BaseRTT), 3
+		if e.Lossless { // IRN runs without timers there; then a damaged last packet would never be repeated
+			c.Timeout, c.TimeoutLow = max(instant.Millisecond, 8*e.BaseRTT), 0
+		}
 		c.RetryFor = retryBudget
 	}
 	c.AckReqEvery, c.AckEvery = 1, 1

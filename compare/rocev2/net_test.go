@@ -16,6 +16,7 @@ import (
 const (
 	us      = instant.Microsecond
 	ns      = instant.Nanosecond
+	forever = never - 1
 	testMTU = 1024
 	dataCl  = core.Class(0)
 	ctlCl   = core.Class(1)
@@ -112,7 +113,9 @@ func (n *testNet) run(until Time) {
 		n.transmit()
 		next := n.next()
 		if next > until || next == never {
-			n.now = min(max(n.now, until), never-1)
+			if until != forever {
+				n.now = max(n.now, until)
+			}
 			break
 		}
 		n.now = next
@@ -224,7 +227,7 @@ func (n *testNet) collect() {
 // finish runs to the end and checks that everything that host 0 sent was delivered to host 1, once.
 func (n *testNet) finish(messages int) {
 	n.t.Helper()
-	n.run(never - 1)
+	n.run(forever)
 	require.Len(n.t, n.kind(0, core.Completed), messages)
 	require.Len(n.t, n.kind(1, core.Delivered), messages)
 	require.Empty(n.t, n.kind(0, core.Failed))

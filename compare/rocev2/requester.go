@@ -142,7 +142,7 @@ func (h *Host) onAnswer(now Time, i uint32) {
 	if s.IsNAK() {
 		h.count.NacksReceived++
 	}
-	if q.state == broken {
+	if q.state == broken || q.ghost(number, s) {
 		return
 	}
 	switch {
@@ -157,15 +157,24 @@ func (h *Host) onAnswer(now Time, i uint32) {
 	default:
 		h.count.Malformed++ // RNR NAKs among them: no responder here sends one
 	}
+	q.restartTimer(now)
 	h.wake(now, i)
 }
 
-// onAck takes a cumulative acknowledgement of everything before upTo. What lies outside of what was sent
-// is a ghost, and ignored; what is known already is old.
-func (h *Host) onAck(now Time, i uint32, upTo psn) bool {
+// ghost tells whether an answer is about what was acknowledged long ago, or was never sent: such are
+// ignored.
+func (q *qp) ghost(number psn, s wire.Syndrome) bool {
+	if s.IsACK() { // which is about the packet itself, a NAK about all before it
+		number = number.Add(1)
+	}
+	return number.Before(q.una) || q.high.Before(number)
+}
+
+// onAck takes a cumulative acknowledgement of everything before upTo, which may be nothing new.
+func (h *Host) onAck(now Time, i uint32, upTo psn) {
 	q := &h.qps[i]
-	if n := upTo.Sub(q.una); n <= 0 || upTo.Sub(q.high) > 0 {
-		return false
+	if upTo == q.una {
+		return
 	}
 	sample := h.takeSample(now, q, upTo)
 	old := q.una
@@ -175,11 +184,9 @@ func (h *Host) onAck(now Time, i uint32, upTo psn) bool {
 	}
 	q.state, q.retries, q.expiries = sending, 0, 0
 	q.progress = now
-	q.restartTimer(now)
 	if cc := h.control[i]; cc != nil {
 		cc.OnAck(now, congestion.Ack{Delivered: delivered, InFlight: q.inFlight, RTT: sample})
 	}
-	return true
 }
 
 // settle moves una to upTo, finishes the parts that lie before it, and returns the weight of what was
@@ -216,9 +223,6 @@ func (h *Host) settle(now Time, q *qp, upTo psn) (delivered int64) {
 // onNAK takes a sequence error: everything before number has arrived, number has not.
 func (h *Host) onNAK(now Time, i uint32, number psn) {
 	q := &h.qps[i]
-	if number.Before(q.una) || number.Sub(q.high) > 0 {
-		return
-	}
 	h.onAck(now, i, number)
 	if q.state == retrying || q.idle() { // one round of retrying at a time
 		return
@@ -228,10 +232,6 @@ func (h *Host) onNAK(now Time, i uint32, number psn) {
 
 // onFatal takes a NAK that no retry can mend.
 func (h *Host) onFatal(now Time, i uint32, number psn) {
-	q := &h.qps[i]
-	if number.Before(q.una) || number.Sub(q.high) > 0 {
-		return
-	}
 	h.onAck(now, i, number)
 	h.breakQP(now, i, core.RemoteError)
 }
@@ -246,7 +246,7 @@ func (h *Host) retry(now Time, i uint32, why cause) {
 	}
 	q.state = retrying
 	q.timedAt = never
-	q.timer = never // the packet that goes out again starts it
+	q.timer, q.asked = never, q.una.Add(-1) // the packet that goes out again starts the timer
 	q.stalled = now + h.cfg.Stall
 	q.restart = int32(h.cfg.SlowRestart)
 	lost := h.lostWeight(q)

@@ -23,7 +23,10 @@ func (h *Host) onWrite(now Time, i uint32, p *core.Packet) {
 	case isDuplicate(h.in.PSN, q.expect):
 		h.duplicate(p)
 		h.acknowledge(i)
-	case h.in.PSN != q.expect:
+	case q.expect.Before(h.in.PSN):
+		if q.rstate == expecting {
+			h.gaps++
+		}
 		h.noteDisorder(h.in.PSN.Sub(q.expect))
 		h.discard(p)
 		h.nakOnce(now, i)
@@ -36,13 +39,14 @@ func (h *Host) onWrite(now Time, i uint32, p *core.Packet) {
 func isDuplicate(number, expect psn) bool { return number.Before(expect) }
 
 // nakOnce asks for the missing packet, once for each gap: until the packet has come, every further one
-// behind it is dropped in silence (IBTA 9.7.5.2.4: "only one NAK shall be outstanding").
+// behind it is dropped in silence (IBTA 9.7.5.2, as rdma_rxe does it).
 func (h *Host) nakOnce(now Time, i uint32) {
 	q := &h.qps[i]
 	if q.rstate == nakSent {
 		return
 	}
 	q.rstate = nakSent
+	h.naks++
 	h.answer(i, answer{kind: nakAnswer, syndrome: wire.NakSequence, psn: q.expect})
 	h.notifyWithNAK(now, i)
 }

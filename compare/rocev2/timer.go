@@ -4,9 +4,9 @@ import "github.com/weft-transport/weft/transport/instant"
 
 // This file decides when a queue pair wakes up, and what the retransmission timer does.
 //
-// The timer belongs to the queue pair, not to a packet. It starts when a packet asks for an
-// acknowledgement and none is running; each answer that acknowledges something starts it anew while
-// something asked for is still outstanding, and stops it otherwise (IBTA 9.7.6.1.3).
+// The timer belongs to the queue pair, not to a packet: it notices that no answers come, not that one is
+// missing. It starts when a packet asks for an acknowledgement and it is not running. Each answer starts it
+// anew while something asked for is still outstanding, and stops it otherwise (IBTA 9.7.6.1.3, o9-85).
 
 // armTimer starts the timer with the packet that was just sent.
 func (q *qp) armTimer(now Time) {
@@ -15,10 +15,12 @@ func (q *qp) armTimer(now Time) {
 	}
 }
 
-// restartTimer is for an answer that made progress.
+// restartTimer is for an answer that was taken.
 func (q *qp) restartTimer(now Time) {
-	q.timer = instant.Never
-	if !q.asked.Before(q.una) {
+	switch {
+	case q.asked.Before(q.una):
+		q.timer = instant.Never
+	case q.timer != instant.Never:
 		q.timer = now
 	}
 }
@@ -27,7 +29,7 @@ func (q *qp) restartTimer(now Time) {
 func (h *Host) timeout(q *qp) Time {
 	c := &h.cfg
 	if c.TimeoutLow > 0 && q.outstanding() <= c.FewInFlight {
-		return c.TimeoutLow
+		return min(c.TimeoutLow, c.Timeout)
 	}
 	if c.AdaptiveFirst == 0 {
 		return c.Timeout
