@@ -65,7 +65,7 @@ func TestDemo(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "ablation", all[0].Name, "the headline comes first")
 	for _, s := range all {
-		require.LessOrEqual(t, len(s.Seeds.List), 2, s.Name)
+		require.LessOrEqual(t, len(s.Seeds.List), 3, s.Name)
 		require.Equal(t, 128, s.Fabric.Network.Hosts)
 	}
 	changed, err := scenario.Demo(scenario.Options{Set: []string{"fabric.hosts=64", "fabric.leaves=", "fabric.topology=leafspine", "fabric.tiers="}, Seeds: "9", Protocols: "uet,rocev2,qps=4"})

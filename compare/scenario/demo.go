@@ -6,21 +6,22 @@ type part struct {
 	set  []string
 }
 
-// demo is what `weft compare` runs without arguments: every family, with few seeds and sizes that
-// end in about half a minute on two cores. The figures are a first look and not evidence.
+// demo is what `weft compare` runs without arguments: members of most families, with few seeds and
+// sizes that end in about half a minute on two cores. The figures are a first look and not evidence.
 var demo = []part{
-	{"ablation", []string{"workload.size=1MiB", "seeds=1,2"}},
-	{"incast-8", []string{"workload.size=512KiB", "workload.victimSize=512KiB", "seeds=1"}},
-	{"incast-32", []string{"workload.size=512KiB", "workload.victimSize=512KiB", "seeds=1"}},
-	{"degraded", []string{"workload.size=1MiB", "seeds=1,2"}},
-	{"linkfail", []string{"workload.size=1MiB", "seeds=1"}},
-	{"linkfail-reroute", []string{"workload.size=1MiB", "seeds=1"}},
-	{"loss-1in65536", []string{"workload.size=512KiB", "seeds=1"}},
-	{"loss-1in4096", []string{"workload.size=512KiB", "seeds=1"}},
-	{"loss-1in256", []string{"workload.size=512KiB", "seeds=1"}},
-	{"allreduce", []string{"workload.size=4MiB", "seeds=1"}},
-	{"websearch", []string{"workload.warmup=100us", "workload.duration=300us", "workload.cooldown=100us", "seeds=1"}},
-	{"messages-1KiB", []string{"seeds=1"}},
+	{"ablation", []string{"seeds=1..3"}},
+	{"incast-8", []string{"seeds=1,2"}},
+	{"incast-32", []string{"seeds=1,2"}},
+	{"degraded", []string{"workload.size=2MiB", "seeds=1,2"}},
+	{"linkfail", []string{"workload.size=4MiB", "faults.0.at=20us", "seeds=1,2"}},
+	{"linkfail-reroute", []string{"workload.size=4MiB", "faults.0.at=20us", "seeds=1,2"}},
+	{"loss-none", []string{"workload.size=1MiB", "seeds=1,2"}},
+	{"loss-1in65536", []string{"workload.size=1MiB", "seeds=1,2"}},
+	{"loss-1in4096", []string{"workload.size=1MiB", "seeds=1,2"}},
+	{"loss-1in256", []string{"workload.size=1MiB", "seeds=1,2"}},
+	{"allreduce", []string{"seeds=1"}},
+	{"websearch", []string{"workload.warmup=100us", "workload.duration=500us", "workload.cooldown=200us", "seeds=1"}},
+	{"messages-1KiB", []string{"seeds=1,2"}},
 	{"messages-64KiB", []string{"seeds=1"}},
 }
 

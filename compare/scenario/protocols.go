@@ -17,14 +17,20 @@ type Entry struct {
 	Class    param.Values // by protocol.ClassParams, defaults filled in
 }
 
-// String returns the SPEC with every parameter of the protocol filled in; class settings are
-// left to reports.
+// String returns the SPEC with every parameter of the protocol filled in, and the class settings
+// that are not those the protocol asks for. It tells the entries of a scenario apart.
 func (e *Entry) String() string {
-	parts := e.Params.String()
-	if parts == "" {
-		return e.Spec.Name
+	parts := []string{e.Spec.Name}
+	if params := e.Params.String(); params != "" {
+		parts = append(parts, params)
 	}
-	return e.Spec.Name + "," + parts
+	usual, err := class(e.Protocol)
+	for _, p := range protocol.ClassParams {
+		if text := canonical(p, e.Class.Word(p.Name)); err == nil && text != canonical(p, usual.Word(p.Name)) {
+			parts = append(parts, "class."+p.Name+"="+text)
+		}
+	}
+	return strings.Join(parts, ",")
 }
 
 // readProtocols reads the list: SPECs, or mappings {protocol: SPEC, label: ..., class: {...}}. A
@@ -36,15 +42,26 @@ func readProtocols(top *reader, classes map[string][]classSetting) []Entry {
 		if *top.err != nil {
 			return nil
 		}
-		for j := range entries {
-			if entries[j].Label == e.Label {
-				top.fail(n, fmt.Sprintf("protocols.%d", i), fmt.Sprintf("has the same label as protocols.%d: %q; give one of them a label of its own", j, e.Label))
-				return nil
-			}
+		if text := distinct(entries, &e); text != "" {
+			top.fail(n, fmt.Sprintf("protocols.%d", i), text)
+			return nil
 		}
 		entries = append(entries, e)
 	}
 	return entries
+}
+
+// distinct says what makes an entry the same as an earlier one.
+func distinct(earlier []Entry, e *Entry) string {
+	for j := range earlier {
+		if earlier[j].String() == e.String() {
+			return fmt.Sprintf("is the same as protocols.%d, %s", j, earlier[j].Label)
+		}
+		if earlier[j].Label == e.Label {
+			return fmt.Sprintf("has the same label as protocols.%d: %q; give one of them a label of its own", j, e.Label)
+		}
+	}
+	return ""
 }
 
 // protocolNodes returns one node an entry.

@@ -68,7 +68,7 @@ func TestResolve(t *testing.T) {
 
 	p := s.Protocols[0]
 	require.Equal(t, "probe,window=2bdp,class.queue=3bdp", p.Label)
-	require.Equal(t, "probe,window=2bdp,mode=fast,spray=reps", p.String())
+	require.Equal(t, "probe,window=2bdp,mode=fast,spray=reps,class.queue=3bdp,class.ecnMin=0.1bdp", p.String())
 	require.Equal(t, "3bdp", p.Class.Word("queue"), "the SPEC wins over the scenario's class")
 	require.Equal(t, "0.1bdp", p.Class.Word("ecnMin"), "the scenario's class wins over the protocol's default")
 	require.Equal(t, "0.8bdp", p.Class.Word("ecnMax"), "the protocol's default")
