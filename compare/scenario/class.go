@@ -2,6 +2,7 @@ package scenario
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/weft-transport/weft/compare/protocol"
 	"github.com/weft-transport/weft/transport/param"
@@ -24,7 +25,7 @@ func readClasses(top *reader) map[string][]classSetting {
 	for i, name := range r.node.keys {
 		if name != allClasses {
 			if _, err := protocol.Registry.Lookup(name); err != nil {
-				r.fail(r.node.items[i], "", fmt.Sprintf("there is no protocol %q to set a class for; expected all or one of %v", name, protocol.Registry.Names()))
+				r.fail(r.node.items[i], "", fmt.Sprintf("there is no protocol %q to set a class for; expected all or one of %s", name, strings.Join(protocol.Registry.Names(), ", ")))
 				return nil
 			}
 		}
@@ -59,6 +60,9 @@ func class(p protocol.Protocol, layers ...[]classSetting) (param.Values, error) 
 		}
 	}
 	v, err := param.Resolve(protocol.ClassParams, given)
+	if err != nil && strings.HasPrefix(err.Error(), "unknown") {
+		return v, fmt.Errorf("class: %w", err)
+	}
 	if err != nil {
 		return v, fmt.Errorf("class.%w", err)
 	}

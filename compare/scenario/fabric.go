@@ -145,7 +145,10 @@ func readFabric(r *reader, in *inputs) Fabric {
 	f.WireBytes = r.bytes("wireBytes", 0)
 	f.Buffer = readBuffer(r.mapping("buffer"))
 	f.Reroute = readReroute(r.mapping("reroute"))
-	f.Routing = r.text("routing", "")
+	f.Routing = parsed(r, "routing", "a word such as ecmp", "", func(word string) (string, error) {
+		_, err := emulator.ParseRouting(word)
+		return word, err
+	})
 	loss := r.mapping("loss")
 	f.SamplePeriod = r.time("samplePeriod", 0)
 	in.join(r, "file")

@@ -2,6 +2,7 @@ package scenario
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/weft-transport/weft/transport/instant"
 )
@@ -70,7 +71,7 @@ func readFault(r *reader, f *Fabric) Fault {
 	out.Kind = r.word("kind", "", faultNames()...)
 	kind, known := faultKind(out.Kind)
 	if !known {
-		r.fail(nil, "kind", fmt.Sprintf("is missing; expected one of %v", faultNames()))
+		r.fail(nil, "kind", fmt.Sprintf("is missing; expected one of %s", strings.Join(faultNames(), ", ")))
 		return out
 	}
 	if out.Kind == "slowhost" {

@@ -260,7 +260,11 @@ func (r *reader) unknown(names []string) {
 		if contains(names, key) {
 			continue
 		}
-		r.fail(r.node.items[i], "", fmt.Sprintf("unknown field %q%s; expected one of %s", key, suggest(key, names), strings.Join(names, ", ")))
+		at := *r.node.items[i]
+		if at.key != "" {
+			at.where = at.key
+		}
+		r.fail(&at, "", fmt.Sprintf("unknown field %q%s; expected one of %s", key, suggest(key, names), strings.Join(names, ", ")))
 		return
 	}
 }

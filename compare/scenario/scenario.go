@@ -67,8 +67,18 @@ func (s *Scenario) check(r *reader) {
 	case len(s.Protocols) == 0:
 		r.fail(r.node.child("protocols"), "protocols", "is missing; expected a list of SPECs such as uet,spray=reps")
 	default:
+		s.checkFaultTimes(r)
 		if err := s.rehearse(); err != nil {
 			r.fail(r.node.child("workload"), "", err.Error())
+		}
+	}
+}
+
+// checkFaultTimes refuses faults that the run does not live to see.
+func (s *Scenario) checkFaultTimes(r *reader) {
+	for i := range s.Faults {
+		if at := s.Faults[i].At; at >= s.Horizon {
+			r.fail(r.node.child("faults").items[i], fmt.Sprintf("faults.%d.at", i), fmt.Sprintf("%v is not before the horizon of %v", at, s.Horizon))
 		}
 	}
 }

@@ -29,7 +29,7 @@ func setValue(where, value string) (*node, error) {
 		return nil, nil
 	}
 	if value[0] != '{' && value[0] != '[' && value[0] != '"' && value[0] != '\'' {
-		return &node{text: value, where: where}, nil
+		return &node{text: value, where: where, key: where}, nil
 	}
 	docs, err := parseYAML(where, []byte(value))
 	if err != nil || len(docs) != 1 {
@@ -41,7 +41,7 @@ func setValue(where, value string) (*node, error) {
 
 // setPlace gives a whole tree one origin.
 func (n *node) setPlace(where string) {
-	n.where = where
+	n.where, n.key = where, where
 	for _, item := range n.items {
 		item.setPlace(where)
 	}
@@ -73,7 +73,7 @@ func put(n *node, steps []string, i int, value *node, where string) error {
 		if value == nil {
 			return nil
 		}
-		next = &node{kind: mapNode, where: where}
+		next = &node{kind: mapNode, where: where, key: where}
 		n.put(step, next)
 	}
 	return put(next, steps, i+1, value, where)

@@ -7,13 +7,13 @@ import (
 
 // suggest returns " (did you mean ...?)" when a known name is close to what was typed.
 func suggest(typed string, names []string) string {
-	best, distance := "", len(typed)/2+1
+	best, distance := "", min(len(typed), max(2, len(typed)/3)+1)
 	for _, name := range names {
 		if d := edits(strings.ToLower(typed), strings.ToLower(name)); d < distance {
 			best, distance = name, d
 		}
 	}
-	if best == "" || distance > 3 {
+	if best == "" {
 		return ""
 	}
 	return fmt.Sprintf(" (did you mean %s?)", best)

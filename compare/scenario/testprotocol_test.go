@@ -2,6 +2,7 @@ package scenario
 
 import (
 	"errors"
+	"strings"
 
 	"github.com/weft-transport/weft/compare/protocol"
 	"github.com/weft-transport/weft/congestion"
@@ -37,3 +38,5 @@ func init() {
 		param.Param{Name: "spray", Kind: param.Choice, Default: "reps", Of: &spray.Registry, Doc: "entropy"})
 	register("pauser", pauses, param.Param{Name: "qps", Kind: param.Int, Default: "1", Min: 1, Max: 64, Doc: "queue pairs"}, control)
 }
+
+func protocolNames() string { return strings.Join(protocol.Registry.Names(), ", ") }

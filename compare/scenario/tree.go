@@ -45,6 +45,7 @@ type node struct {
 	keys  []string
 	items []*node // values of a mapping, in the order of keys, or elements of a list
 	where string
+	key   string // where its key stands; "": not in a mapping
 }
 
 // child returns the value of a key; nil: there is none.
@@ -179,8 +180,11 @@ func convert(name string, n ast.Node, depth int) (*node, error) {
 
 func convertMapping(name string, out *node, values []*ast.MappingValueNode, depth int) error {
 	out.kind = mapNode
-	for _, v := range values {
+	for i, v := range values {
 		where := placeOf(name, v.Key)
+		if i == 0 {
+			out.where = where
+		}
 		if _, merge := v.Key.(*ast.MergeKeyNode); merge {
 			return &Error{Where: where, Text: "merge keys are not supported; base: NAME takes another scenario's fields"}
 		}
@@ -195,6 +199,7 @@ func convertMapping(name string, out *node, values []*ast.MappingValueNode, dept
 		if child.kind != scalarNode || child.null {
 			child.where = where // the key says better where a block is
 		}
+		child.key = where
 		out.put(key, child)
 	}
 	return nil
