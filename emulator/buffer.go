@@ -77,7 +77,7 @@ func (f *Fabric) headroom(link int32) int64 {
 // admit tells whether the buffer takes a packet for the queue of a link, of which its class holds
 // so many bytes.
 func (f *Fabric) admit(link int32, r *record, held int64) bool {
-	b := &f.switches[int(f.net.Links[link].From)-len(f.hosts)]
+	b := &f.switches[f.ports[link].from]
 	size := int64(r.size)
 	if f.plan.pfc>>r.class&1 != 0 {
 		return b.used+size <= b.size
@@ -95,7 +95,7 @@ func (f *Fabric) admit(link int32, r *record, held int64) bool {
 
 // charge books a packet that is being queued at a link.
 func (f *Fabric) charge(link int32, r *record) {
-	b := &f.switches[int(f.net.Links[link].From)-len(f.hosts)]
+	b := &f.switches[f.ports[link].from]
 	b.used += int64(r.size)
 	b.max = max(b.max, b.used)
 	if f.plan.pfc>>r.class&1 != 0 {
@@ -105,7 +105,7 @@ func (f *Fabric) charge(link int32, r *record) {
 
 // release books a packet that leaves the buffer.
 func (f *Fabric) release(link int32, r *record) {
-	b := &f.switches[int(f.net.Links[link].From)-len(f.hosts)]
+	b := &f.switches[f.ports[link].from]
 	b.used -= int64(r.size)
 	if f.plan.pfc>>r.class&1 != 0 {
 		f.letGo(b, r)

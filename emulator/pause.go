@@ -89,7 +89,7 @@ func (f *Fabric) resume(link int32) {
 		return
 	}
 	if p.state&fromHost != 0 {
-		f.pull(int(f.net.Links[link].From))
+		f.pull(int(p.from))
 		return
 	}
 	f.serve(link)

@@ -52,58 +52,21 @@ func newRoutes(n *Network, up func(link int) bool) (*routes, error) {
 
 // compute fills the tables by a breadth-first search from every leaf.
 func (r *routes) compute(n *Network, up func(link int) bool) error {
-	first, out := adjacency(n)
+	a := adjacent(n, up)
 	r.sets = make([]hopSet, n.Switches*r.leaves)
 	r.hops = r.hops[:0]
 	distance := make([]int32, n.Switches)
 	queue := make([]int32, 0, n.Switches)
 	known := make(map[string]hopSet) // sets with equal links are kept once; only looked up, never ranged over
-	var key []byte
 	for leaf, node := range r.leafNode {
-		for i := range distance {
-			distance[i] = -1
-		}
-		root := int32(int(node) - n.Hosts)
-		distance[root] = 0
-		queue = append(queue[:0], root)
-		for len(queue) > 0 {
-			at := queue[0]
-			queue = queue[1:]
-			for _, l := range out[first[at]:first[at+1]] {
-				back := n.Links[l].Reverse // the way towards the leaf
-				next := int32(int(n.Links[l].To) - n.Hosts)
-				if next < 0 || !up(int(back)) {
-					continue
-				}
-				if distance[next] < 0 {
-					distance[next] = distance[at] + 1
-					queue = append(queue, next)
-				}
-			}
-		}
+		a.search(int32(int(node)-n.Hosts), distance, queue)
 		for sw := range n.Switches {
 			if distance[sw] <= 0 {
 				continue
 			}
-			start := len(r.hops)
-			key = key[:0]
-			for _, l := range out[first[sw]:first[sw+1]] {
-				next := int(n.Links[l].To) - n.Hosts
-				if next >= 0 && distance[next] == distance[sw]-1 && up(int(l)) {
-					r.hops = append(r.hops, l)
-					key = append(key, byte(l), byte(l>>8), byte(l>>16), byte(l>>24))
-				}
-			}
-			count := len(r.hops) - start
-			if count > 255 || start >= 1<<24 {
-				return fmt.Errorf("%s has %d equal ways to %s; the fabric takes 255", n.NodeNames[n.Hosts+sw], count, n.NodeNames[node])
-			}
-			set, seen := known[string(key)]
-			if seen {
-				r.hops = r.hops[:start]
-			} else {
-				set = hopSet(start<<8 | count)
-				known[string(key)] = set
+			set, ok := r.collect(&a, sw, distance, known)
+			if !ok {
+				return fmt.Errorf("%s has too many equal ways to %s; the fabric takes 255", n.NodeNames[n.Hosts+sw], n.NodeNames[node])
 			}
 			r.sets[sw*r.leaves+leaf] = set
 		}
@@ -112,34 +75,123 @@ func (r *routes) compute(n *Network, up func(link int) bool) error {
 	return nil
 }
 
+// collect returns the set of links from a switch to neighbours that are one step nearer.
+func (r *routes) collect(a *adjacency, sw int, distance []int32, known map[string]hopSet) (hopSet, bool) {
+	start := len(r.hops)
+	near := distance[sw] - 1
+	for e := a.first[sw]; e < a.first[sw+1]; e++ {
+		if a.upOut[e] && distance[a.peer[e]] == near {
+			r.hops = append(r.hops, a.link[e])
+		}
+	}
+	count := len(r.hops) - start
+	if count > 255 || start >= 1<<24 {
+		return 0, false
+	}
+	if count == 0 {
+		return 0, true
+	}
+	links := r.hops[start:]
+	if last := a.last[sw]; sameLinks(links, r.hops[last.start():last.start()+last.count()]) { // most leaves lie the same way
+		r.hops = r.hops[:start]
+		return last, true
+	}
+	key := linkKey(links)
+	set, seen := known[key]
+	if seen {
+		r.hops = r.hops[:start]
+	} else {
+		set = hopSet(start<<8 | count)
+		known[key] = set
+	}
+	a.last[sw] = set
+	return set, true
+}
+
+func sameLinks(a, b []int32) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	for i := range a {
+		if a[i] != b[i] {
+			return false
+		}
+	}
+	return true
+}
+
+func linkKey(links []int32) string {
+	key := make([]byte, 0, 4*len(links))
+	for _, l := range links {
+		key = append(key, byte(l), byte(l>>8), byte(l>>16), byte(l>>24))
+	}
+	return string(key)
+}
+
+// An adjacency lists the links between switches, those out of switch s from first[s] to first[s+1], in
+// order of index.
+type adjacency struct {
+	first  []int32
+	link   []int32
+	peer   []int32  // switch at the other end
+	upOut  []bool   // the link works
+	upBack []bool   // and so does its other direction
+	last   []hopSet // by switch: the set that was found last
+}
+
+func adjacent(n *Network, up func(link int) bool) adjacency {
+	a := adjacency{first: make([]int32, n.Switches+1), last: make([]hopSet, n.Switches)}
+	between := func(l *LinkSpec) bool { return int(l.From) >= n.Hosts && int(l.To) >= n.Hosts }
+	for i := range n.Links {
+		if l := &n.Links[i]; between(l) {
+			a.first[int(l.From)-n.Hosts+1]++
+		}
+	}
+	for s := range n.Switches {
+		a.first[s+1] += a.first[s]
+	}
+	total := a.first[n.Switches]
+	a.link, a.peer = make([]int32, total), make([]int32, total)
+	a.upOut, a.upBack = make([]bool, total), make([]bool, total)
+	fill := append([]int32(nil), a.first[:n.Switches]...)
+	for i := range n.Links {
+		l := &n.Links[i]
+		if !between(l) {
+			continue
+		}
+		e := fill[int(l.From)-n.Hosts]
+		fill[int(l.From)-n.Hosts]++
+		a.link[e], a.peer[e] = int32(i), int32(int(l.To)-n.Hosts)
+		a.upOut[e], a.upBack[e] = up(i), up(int(l.Reverse))
+	}
+	return a
+}
+
+// search fills in how many links each switch is from the root, -1 where there is no way.
+func (a *adjacency) search(root int32, distance, queue []int32) {
+	for i := range distance {
+		distance[i] = -1
+	}
+	distance[root] = 0
+	queue = append(queue[:0], root)
+	for len(queue) > 0 {
+		at := queue[0]
+		queue = queue[1:]
+		for e := a.first[at]; e < a.first[at+1]; e++ {
+			if next := a.peer[e]; distance[next] < 0 && a.upBack[e] {
+				distance[next] = distance[at] + 1
+				queue = append(queue, next)
+			}
+		}
+	}
+}
+
 // keepWhole remembers the sets before local repairs.
 func (r *routes) keepWhole() {
 	if r.whole != nil {
 		r.whole = append(r.whole[:0], r.sets...)
 		r.allHops = append(r.allHops[:0], r.hops...)
 	}
-}
-
-// adjacency lists the links out of every switch: out[first[s]:first[s+1]], in order of index.
-func adjacency(n *Network) (first, out []int32) {
-	first = make([]int32, n.Switches+1)
-	for _, l := range n.Links {
-		if s := int(l.From) - n.Hosts; s >= 0 {
-			first[s+1]++
-		}
-	}
-	for s := range n.Switches {
-		first[s+1] += first[s]
-	}
-	out = make([]int32, first[n.Switches])
-	fill := append([]int32(nil), first[:n.Switches]...)
-	for i, l := range n.Links {
-		if s := int(l.From) - n.Hosts; s >= 0 {
-			out[fill[s]] = int32(i)
-			fill[s]++
-		}
-	}
-	return first, out
 }
 
 // repair takes the dead links out of one switch's sets (or puts them back): what a switch does by
