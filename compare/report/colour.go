@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"html/template"
+	"slices"
 	"strings"
 )
 
@@ -59,39 +60,98 @@ var dashes = []string{"", "8 3", "3 3", "9 3 2 3", "1.5 3", "14 4"}
 // A look is how a protocol appears in every figure.
 type look struct{ class, dash, light, dark string }
 
-// looks gives every label of the report its look, in order of first appearance.
+// looks gives every label of the report its look; order is that of first appearance.
 type looks struct {
 	order   []string
 	byLabel map[string]look
 }
 
+// newLooks gives the strongest step of a hue to the rows that stand for RoCE v2 and for UET in their
+// scenarios. Every other label takes the strongest step that no label beside it in a scenario has, the
+// rows of a ladder from the top down.
 func newLooks(v *view) looks {
-	var labels [kins][]string
 	all := looks{byLabel: map[string]look{}}
+	steps, beside := map[string]int{}, neighbours(v)
+	choose := func(r *row) {
+		if r == nil {
+			return
+		}
+		if _, done := steps[r.label]; !done {
+			steps[r.label] = freeStep(beside[r.label], steps, kinOf(r))
+		}
+	}
+	for _, b := range v.blocks {
+		all.name(b.rows)
+		choose(b.plainRoCE())
+		choose(b.fullUET())
+	}
+	for _, b := range v.blocks {
+		for _, r := range strongestFirst(b) {
+			choose(r)
+		}
+	}
+	all.assign(v, steps)
+	return all
+}
+
+// name takes note of labels that are new.
+func (l *looks) name(rows []*row) {
+	for _, r := range rows {
+		l.order = appendNew(l.order, r.label)
+	}
+}
+
+// assign turns steps into looks.
+func (l *looks) assign(v *view, steps map[string]int) {
 	for _, b := range v.blocks {
 		for _, r := range b.rows {
-			if _, known := all.byLabel[r.label]; !known {
-				all.byLabel[r.label] = look{}
-				all.order = append(all.order, r.label)
-				labels[kinOf(r)] = append(labels[kinOf(r)], r.label)
-			}
+			look := ramp(kinOf(r), steps[r.label])
+			look.class = fmt.Sprintf("p%d", slices.Index(l.order, r.label))
+			l.byLabel[r.label] = look
 		}
 	}
-	for k := range kins {
-		for i, label := range labels[k] {
-			step := i
-			if k == kinUET {
-				step = len(labels[k]) - 1 - i
-			}
-			all.byLabel[label] = ramp(k, step)
+}
+
+// strongestFirst is the order in which rows choose: as they stand, but UET from its last row up where
+// the rows are a ladder.
+func strongestFirst(b *block) []*row {
+	if len(b.ladder()) < 2 {
+		return b.rows
+	}
+	var others, uet []*row
+	for _, r := range b.rows {
+		if r.isUET() {
+			uet = append(uet, r)
+		} else {
+			others = append(others, r)
 		}
 	}
-	for i, label := range all.order {
-		l := all.byLabel[label]
-		l.class = fmt.Sprintf("p%d", i)
-		all.byLabel[label] = l
+	slices.Reverse(uet)
+	return append(others, uet...)
+}
+
+// neighbours lists for every label the rows that share a scenario with it.
+func neighbours(v *view) map[string][]*row {
+	beside := map[string][]*row{}
+	for _, b := range v.blocks {
+		for _, r := range b.rows {
+			beside[r.label] = append(beside[r.label], b.rows...)
+		}
 	}
-	return all
+	return beside
+}
+
+// freeStep is the first step of a hue that none of the rows has.
+func freeStep(rows []*row, steps map[string]int, k kin) int {
+	for step := 0; ; step++ {
+		taken := slices.ContainsFunc(rows, func(r *row) bool {
+			has, chosen := steps[r.label]
+			return chosen && has == step && kinOf(r) == k
+		})
+		if !taken {
+			return step
+		}
+	}
 }
 
 // ramp returns a step of a hue; steps beyond its end start over, with other dashes.

@@ -209,9 +209,12 @@ func titleCase(s string) string {
 	return s
 }
 
-// distribution is the cumulative distribution of completion times; from quantiles where there are no
-// flow lines.
+// distribution is the cumulative distribution of completion times; quantiles where there are no flow
+// lines.
 func (a artist) distribution(b *block) *figure {
+	if slices.ContainsFunc(b.rows, func(r *row) bool { return len(r.flows) == 0 }) {
+		return a.quantiles(b)
+	}
 	chart := draw.LineChart{Title: "Distribution of flow completion times", Height: 300}
 	least, most := math.Inf(1), 0.0
 	for _, r := range b.rows {
@@ -258,7 +261,6 @@ func (a artist) distributionOf(r *row) draw.Series {
 		}
 	}
 	if len(times) == 0 {
-		s.Points, s.Step, s.Dots = quantilePoints(r), false, true
 		return s
 	}
 	slices.Sort(times)
@@ -280,21 +282,35 @@ func stepPoints(times []float64, total int) []draw.Point {
 	return points
 }
 
-// quantilePoints are what runs tell of a distribution without flow lines.
-func quantilePoints(r *row) []draw.Point {
-	var points []draw.Point
-	for _, q := range []struct {
-		of func(*compare.Run) *float64
-		at float64
-	}{
-		{func(run *compare.Run) *float64 { return run.FCT.Min }, 0}, {fctP50, 0.5},
-		{func(run *compare.Run) *float64 { return run.FCT.P90 }, 0.9}, {fctP99, 0.99}, {fctMax, 1},
-	} {
-		if x := r.typical(q.of).Value; x != nil {
-			points = append(points, draw.Point{X: *x, Y: q.at})
+// quantiles is what runs tell of distributions without flow lines.
+func (a artist) quantiles(b *block) *figure {
+	chart := draw.Ranges{Title: "Quantiles of flow completion times"}
+	least, most := math.Inf(1), 0.0
+	for _, r := range b.rows {
+		known := draw.Range{Label: r.label, Class: a.class(r), Median: r.typical(fctP50).Value, Most: r.typical(fctMax).Value}
+		known.Least = r.typical(func(run *compare.Run) *float64 { return run.FCT.Min }).Value
+		known.High = r.highQuantile()
+		known.Note = fmt.Sprintf("median %s, last %s", typeset(or(known.Median, Duration)), typeset(or(known.Most, Duration)))
+		for _, x := range []*float64{known.Least, known.Median, known.High, known.Most} {
+			if x != nil {
+				least, most = min(least, *x), max(most, *x)
+			}
 		}
+		chart.Rows = append(chart.Rows, known)
 	}
-	return points
+	if most <= 0 {
+		return nil
+	}
+	chart.X = timeAxis("flow completion time", least, most)
+	return newFigure("bars", "distribution", "Flow completion times", "From the first to the last flow of a run: thin line; from the median (upright stroke) to p99, or p90 where there are fewer than 100 flows: thick line. Geometric means over seeds; further left and shorter is better.", chart.SVG())
+}
+
+// highQuantile is p99, or p90 where there is none.
+func (r *row) highQuantile() *float64 {
+	if p99 := r.typical(fctP99).Value; p99 != nil {
+		return p99
+	}
+	return r.typical(func(run *compare.Run) *float64 { return run.FCT.P90 }).Value
 }
 
 func distributionWords(b *block) string {

@@ -11,7 +11,7 @@ import (
 
 // findings are sentences that follow by rules from the numbers, one or two a scenario and a summary:
 //
-//   - UET (the last uet row of a ladder, the first elsewhere) is set against RoCE v2 as it is mostly deployed (the first go-back-N
+//   - UET (the top of the ladder; see fullUET) is set against RoCE v2 as it is mostly deployed (the first go-back-N
 //     row) and against the best of the rocev2 rows, by the scenario's headline metric.
 //   - "ahead" and "behind" need an interval that excludes 1; otherwise no difference is shown. With one
 //     seed there is no interval and the sentence says so.
@@ -55,19 +55,44 @@ func (f found) lines(v *view) []string {
 }
 
 // fullUET is the row that stands for UET: the last of its rows in a ladder, where each adds to the one
-// before; the first elsewhere, where the others are variants.
+// before. Elsewhere it is the row that tops a ladder of another scenario, else the first, of which the
+// others are variants.
 func (b *block) fullUET() *row {
-	rows := b.rows
-	if ladder := b.ladder(); len(ladder) > 1 {
-		rows = slices.Clone(ladder)
-		slices.Reverse(rows)
+	if top := b.ladderTop(); top != nil {
+		return top
 	}
-	for _, r := range rows {
-		if r.isUET() {
+	var first *row
+	for _, r := range b.rows {
+		if !r.isUET() {
+			continue
+		}
+		if first == nil {
+			first = r
+		}
+		if slices.ContainsFunc(b.view.blocks, func(other *block) bool { return other.toppedBy(r.label) }) {
 			return r
 		}
 	}
+	return first
+}
+
+// ladderTop is the last uet row of the scenario's ladder, nil if there is none.
+func (b *block) ladderTop() *row {
+	ladder := b.ladder()
+	if len(ladder) < 2 {
+		return nil
+	}
+	for i := len(ladder) - 1; i >= 0; i-- {
+		if ladder[i].isUET() {
+			return ladder[i]
+		}
+	}
 	return nil
+}
+
+func (b *block) toppedBy(label string) bool {
+	top := b.ladderTop()
+	return top != nil && top.label == label
 }
 
 // plainRoCE is the first go-back-N row.
@@ -117,11 +142,26 @@ func (b *block) against(uet, other *row, name string) string {
 }
 
 // named is a row's label, in quotes where a comma in it would tear a sentence apart.
-func named(r *row) string {
-	if strings.Contains(r.label, ",") {
-		return `"` + r.label + `"`
+func named(r *row) string { return quoted(r.label) }
+
+func quoted(name string) string {
+	if strings.Contains(name, ",") {
+		return `"` + name + `"`
 	}
-	return r.label
+	return name
+}
+
+// listed writes names as a, b and c.
+func listed(names []string) string {
+	marked := make([]string, len(names))
+	for i, name := range names {
+		marked[i] = quoted(name)
+	}
+	last := len(marked) - 1
+	if last < 1 {
+		return strings.Join(marked, "")
+	}
+	return strings.Join(marked[:last], ", ") + " and " + marked[last]
 }
 
 func parenthesis(text string) string {
@@ -339,19 +379,21 @@ func (t *tally) stepCount() string {
 	return fmt.Sprintf("Step by step, the largest gain over the row above is that of %s.", strings.Join(parts, ", of "))
 }
 
-// places lists where it is ahead, level and behind; the names only where they say something.
+// places lists where it is ahead, level and behind; names only where they say something.
 func (t *tally) places(sides map[side][]string) string {
 	var parts []string
 	for _, s := range []struct {
 		side side
 		word string
 	}{{ahead, "ahead in"}, {level, "level in"}, {behind, "behind in"}, {unknown, "not comparable in"}} {
-		switch names := sides[s.side]; len(names) {
-		case 0:
-		case t.scenarios:
+		switch names := sides[s.side]; {
+		case len(names) == 0:
+		case len(names) == t.scenarios:
 			parts = append(parts, s.word+" all "+plural(t.scenarios, "scenario"))
+		case len(names) > 4 && 2*len(names) > t.scenarios:
+			parts = append(parts, fmt.Sprintf("%s %d of %d", s.word, len(names), t.scenarios))
 		default:
-			parts = append(parts, fmt.Sprintf("%s %d (%s)", s.word, len(names), strings.Join(names, "; ")))
+			parts = append(parts, s.word+" "+listed(names))
 		}
 	}
 	if len(parts) == 0 {

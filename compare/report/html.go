@@ -8,8 +8,6 @@ import (
 	"io"
 	"slices"
 	"strings"
-
-	"github.com/weft-transport/weft/compare/stats/estimate"
 )
 
 //go:embed page/report.html.tmpl page/report.css
@@ -65,22 +63,6 @@ type pageScenario struct {
 	Seeds, Hash, YAML              string
 }
 
-// An overview is the gain of every protocol in every scenario.
-type overview struct {
-	Protocols []keyEntry
-	Rows      []overviewRow
-}
-
-type overviewRow struct {
-	ID, Title, Metric string
-	Cells             []overviewCell
-}
-
-// An overviewCell is tinted by its Level: positive is better than the reference, negative worse.
-type overviewCell struct {
-	Text, Title, Class string
-}
-
 // An htmlTable is a table whose first column are row headings.
 type htmlTable struct {
 	Caption string
@@ -111,7 +93,7 @@ func newPage(v *view) *page {
 	f := findings(v)
 	p := &page{
 		Style: a.looks.css(), Hatch: hatchPattern, Title: "weft: UET against RoCE v2", Ran: ranSentence(v), Summary: f.summary,
-		Overview: a.overview(v), Protocols: a.protocols(v), Manifest: newPageManifest(v), Empty: len(v.blocks) == 0,
+		Protocols: a.protocols(v), Manifest: newPageManifest(v), Empty: len(v.blocks) == 0,
 	}
 	ids := map[*block]string{}
 	for i, b := range v.blocks {
@@ -120,9 +102,7 @@ func newPage(v *view) *page {
 	for _, family := range families(v.blocks) {
 		p.Sections = append(p.Sections, a.section(family, ids, f))
 	}
-	for i := range p.Overview.Rows {
-		p.Overview.Rows[i].ID = ids[v.blocks[i]]
-	}
+	p.Overview = a.overview(v, ids)
 	p.numberFigures()
 	return p
 }
@@ -133,6 +113,9 @@ func (p *page) numberFigures() {
 	number := func(f *figure) {
 		n++
 		f.ID = fmt.Sprintf("fig%d", n)
+	}
+	if p.Overview.Figure != nil {
+		number(p.Overview.Figure)
 	}
 	for _, s := range p.Sections {
 		if s.Sweep != nil {
@@ -172,6 +155,12 @@ func (a artist) section(blocks []*block, ids map[*block]string, f found) *pageSe
 
 // familyTitle is what the titles have in common, else the family's name.
 func familyTitle(blocks []*block) string {
+	if slices.ContainsFunc(blocks, func(b *block) bool { return b.info.Title == "" }) {
+		if blocks[0].info.LossRate != nil {
+			return "Random loss"
+		}
+		return titleCase(cmp.Or(blocks[0].info.Family, "Sweep"))
+	}
 	common := blocks[0].title()
 	for _, b := range blocks[1:] {
 		for !strings.HasPrefix(b.title(), common) {
@@ -190,7 +179,7 @@ func (a artist) scenario(b *block, id string, found []string) *pageScenario {
 	s.Tables = a.tables(b)
 	for _, m := range b.view.data.Manifest.Scenarios {
 		if m.Name == b.info.Name {
-			s.Hash, s.YAML = m.Hash, m.YAML
+			s.Hash, s.YAML = m.Hash[:min(12, len(m.Hash))], m.YAML
 		}
 	}
 	return s
@@ -227,60 +216,6 @@ func (a artist) html(b *block, t *textTable, caption string, notes bool) *htmlTa
 		out.Rows = append(out.Rows, row)
 	}
 	return out
-}
-
-// overview sets every protocol of every scenario against the scenario's first.
-func (a artist) overview(v *view) *overview {
-	o := &overview{}
-	for _, label := range a.looks.order {
-		o.Protocols = append(o.Protocols, keyEntry{Class: a.looks.byLabel[label].class, Label: label})
-	}
-	for _, b := range v.blocks {
-		row := overviewRow{Title: b.title(), Metric: b.headline().Title}
-		for _, label := range a.looks.order {
-			row.Cells = append(row.Cells, b.overviewCell(label))
-		}
-		o.Rows = append(o.Rows, row)
-	}
-	return o
-}
-
-func (b *block) overviewCell(label string) overviewCell {
-	r := b.labelled(label)
-	if r == nil {
-		return overviewCell{Text: "", Class: "absent"}
-	}
-	if c := r.completion(); c.unfinished() > 0 {
-		return overviewCell{Text: fmt.Sprintf("%d/%d", c.finished, c.flows), Class: "unfinished",
-			Title: fmt.Sprintf("%d of %s unfinished: %s", c.unfinished(), plural(c.flows, "flow"), c.reasons())}
-	}
-	value := or(r.typical(b.headline().Of).Value, metricText(b.headline()))
-	if r == b.reference() {
-		return overviewCell{Text: "1", Class: "reference", Title: value}
-	}
-	g := gainOf(b.headline(), r, b.reference())
-	if g.Value == nil { // the reference did not finish: the value itself
-		return overviewCell{Text: value, Class: "plain", Title: "no ratio: the first protocol did not finish"}
-	}
-	return overviewCell{Text: factorText(*g.Value), Class: tint(g), Title: value + " " + intervalOf(g)}
-}
-
-// tint is the colour class of a gain: g1..g4 better, w1..w4 worse, even where the interval has room
-// for 1.
-func tint(g estimate.Ratio) string {
-	switch sideOf(g) {
-	case ahead:
-		return fmt.Sprintf("g%d", strength(*g.Value))
-	case behind:
-		return fmt.Sprintf("w%d", strength(1 / *g.Value))
-	}
-	return "even"
-}
-
-// strength is 1 up to 1.2, 2 up to 1.6, 3 up to 2.5, 4 beyond.
-func strength(factor float64) int {
-	level, _ := slices.BinarySearch([]float64{1.2, 1.6, 2.5}, factor)
-	return level + 1
 }
 
 // protocols lists the rules of every protocol once, with its class settings.

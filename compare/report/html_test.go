@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/xml"
 	"flag"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -137,8 +138,9 @@ func TestReportShowsTheSameNumbersAsTheTable(t *testing.T) {
 
 func TestReportShowsUnfinishedFlowsAsUnfinished(t *testing.T) {
 	page := build(t, small())
-	require.Contains(t, page, `class="unfinished" title="2 of 8 flows unfinished: 2 spent all retries">6/8</td>`)
+	require.Contains(t, page, `<td>6 of 8 finished<small>`)
 	require.Contains(t, page, "the last takes at least 5.00ms; means and gains withheld")
+	require.Contains(t, page, `class="gain g4">alone finishes</td>`)
 	require.Contains(t, page, "at least 1.33\u202fms")
 	require.Contains(t, page, ">Completion</h4>")
 	require.NotContains(t, build(t, onlyScenario(small(), "clean")), ">Completion</h4>")
@@ -178,7 +180,8 @@ func TestReportWithoutFlowLines(t *testing.T) {
 	d.Flows = nil
 	page := build(t, d)
 	requireBalanced(t, page)
-	require.Contains(t, page, "<h4>Flow completion times</h4>", "from quantiles")
+	require.Contains(t, page, "<h4>Flow completion times</h4>", "as ranges")
+	require.Contains(t, page, `class="range thick"`)
 	require.Contains(t, page, "2 of 8 unfinished")
 }
 
@@ -195,14 +198,33 @@ func TestSweepsAreGathered(t *testing.T) {
 func TestColoursStayWithTheProtocol(t *testing.T) {
 	d := synthetic()
 	looks := newLooks(newView(&d))
-	first, last := looks.byLabel["RoCE v2, one path"], looks.byLabel["UET in full"]
-	require.Equal(t, ramps[kinRoCE].light[0], first.light)
-	require.Equal(t, ramps[kinUET].light[0], last.light)
-	seen := map[string]bool{}
-	for _, l := range looks.byLabel {
-		require.False(t, seen[l.light], "two protocols in %s", l.light)
-		seen[l.light] = true
+	require.Equal(t, ramps[kinRoCE].light[0], looks.byLabel["RoCE v2, one path"].light)
+	require.Equal(t, ramps[kinUET].light[0], looks.byLabel["UET in full"].light)
+	require.Equal(t, ramps[kinUET].light[1], looks.byLabel["UET sprayed, no trimming"].light, "next to the top of the ladder")
+}
+
+func TestProtocolsOfAScenarioNeverShareAColour(t *testing.T) {
+	d := Data{Scenarios: []ScenarioInfo{{Name: "ladder", Family: "ablation"}}}
+	for scenario, labels := range map[string][]string{
+		"ladder": {"uet:RUD", "uet:sprayed", "uet:full"}, "variants": {"uet:REPS", "uet:oblivious", "rocev2:RoCE"},
+		"plain": {"rocev2:RoCE v2", "rocev2:RoCE", "uet:UET", "uet:oblivious", "other:QUIC"},
+	} {
+		for i, label := range labels {
+			spec, name, _ := strings.Cut(label, ":")
+			d.addSmall(scenario, fmt.Sprintf("%s,x=%d", spec, i), name, 1, 10)
+		}
 	}
+	v := newView(&d)
+	looks := newLooks(v)
+	for _, b := range v.blocks {
+		seen := map[string]string{}
+		for _, r := range b.rows {
+			colour := looks.byLabel[r.label].light
+			require.Empty(t, seen[colour], "%s and %s in %s", seen[colour], r.label, b.info.Name)
+			seen[colour] = r.label
+		}
+	}
+	require.Equal(t, looks.byLabel["full"].light, looks.byLabel["UET"].light, "both stand for UET")
 }
 
 func TestTypeset(t *testing.T) {

@@ -139,6 +139,10 @@ func achievedTable(b *block, m marks) *textTable {
 			table.note(unfinishedNote(r, c))
 		}
 	}
+	if !slices.ContainsFunc(table.rows, func(r []string) bool { return r[10] != "" }) {
+		table.columns[9].head = "gain in " + b.headline().Title
+		table.drop(10) // no intervals
+	}
 	if shownAnyway(b.headline()) {
 		table.drop(8)
 	}

@@ -154,8 +154,7 @@ func TestFindingsFollowTheNumbers(t *testing.T) {
 	require.Contains(t, text, "ahead: UET beats RoCE by 1.97x")
 	require.Contains(t, text, "behind: UET trails RoCE by 1.99x")
 	require.Contains(t, text, "level: UET")
-	require.Contains(t, text, "ahead in 1 (ahead)")
-	require.Contains(t, text, "behind in ")
+	require.Contains(t, text, "is ahead in ahead, level in level, behind in behind")
 }
 
 func TestFindingsNeedBothSides(t *testing.T) {
@@ -192,6 +191,11 @@ func TestCells(t *testing.T) {
 	require.Equal(t, 5, cells("nai\u0308ve"), "combining marks take no cell")
 	require.Equal(t, 4, cells("中文"))
 	require.Equal(t, "RoCE..", shorten("RoCE v2 over PFC", 6))
+}
+
+func TestListed(t *testing.T) {
+	require.Equal(t, "a", listed([]string{"a"}))
+	require.Equal(t, `a, "b, c" and d`, listed([]string{"a", "b, c", "d"}))
 }
 
 func TestSeedRange(t *testing.T) {

@@ -110,6 +110,31 @@ func TestStrips(t *testing.T) {
 	require.Contains(t, svg, "a: peak 8; b: peak 0")
 }
 
+func TestForest(t *testing.T) {
+	svg := Forest{Title: "t", Format: plain, Rows: []ForestRow{
+		{Label: "a", Class: "p0", Marks: []Mark{{Value: 2, Low: ref(0.001), High: ref(1e6), Text: "2x"}, {Value: 1, Hollow: true, Text: "1x"}}},
+	}}.SVG()
+	requireXML(t, svg)
+	require.Contains(t, svg, `<line x1="0%" y1="23" x2="100%" y2="23" class="whisker thin"/>`, "cut off at the edges")
+	one := regexp.MustCompile(`<line x1="([0-9.]+%)" y1="2" x2="[0-9.]+%" y2="34" class="one"/>`).FindStringSubmatch(svg)
+	require.NotNil(t, one)
+	require.Contains(t, svg, `<circle cx="`+one[1]+`" cy="23" r="5" class="dot hollow"/>`, "a ratio of 1 lies on the line")
+	require.Contains(t, svg, "a: 2x and 1x")
+}
+
+func TestRanges(t *testing.T) {
+	axis := Axis{Title: "x", Scale: Scale{Max: 10}, Ticks: []float64{0, 10}, Format: plain}
+	svg := Ranges{Title: "t", X: axis, Rows: []Range{
+		{Label: "a", Class: "p0", Note: "all", Least: ref(1), Median: ref(2), High: ref(5), Most: ref(10)},
+		{Label: "b", Class: "p1", Note: "censored", Least: ref(1), Median: ref(2)},
+		{Label: "c", Class: "p2", Note: "nothing"},
+	}}.SVG()
+	requireXML(t, svg)
+	require.Contains(t, svg, `<line x1="10%" y1="25" x2="100%" y2="25" class="range"/><line x1="20%" y1="25" x2="50%" y2="25" class="range thick"/>`)
+	require.Contains(t, svg, `<line x1="10%" y1="63" x2="20%" y2="63" class="range"/>`, "as far as it is known")
+	require.Equal(t, 2, strings.Count(svg, `class="median"`))
+}
+
 func TestHeatMap(t *testing.T) {
 	svg := HeatMap{Title: "t", Groups: []string{"up", "down"}, Format: plain, Rows: []HeatRow{
 		{Label: "a", Note: "busiest x", Groups: [][]float64{{0, 0, 0.55, 0}, {1}}},
