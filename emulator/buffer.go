@@ -5,10 +5,10 @@ import "fmt"
 // A buffer is the packet memory of one switch. A packet takes room when it is queued and leaves
 // it when its transmission begins. Lossy classes share the pool up to a dynamic threshold
 // (Choudhury, Hahne 1998); lossless classes are held back at their ingress, and what is under way
-// then has headroom set aside.
+// then has headroom set aside, or never get more than was set aside for them (credits).
 type buffer struct {
 	size     int64
-	headroom int64 // set aside for lossless classes, of all ports
+	headroom int64 // set aside for lossless classes, of all ports: PFC headroom and promised credits
 	used     int64
 	max      int64
 }
@@ -41,7 +41,12 @@ func (f *Fabric) buildBuffers() error {
 			continue
 		}
 		for c := range f.classes {
-			if f.classes[c].FlowControl != PFC {
+			switch f.classes[c].FlowControl {
+			case NoFlowControl:
+				continue
+			case Credit: // what is promised is set aside
+				f.switches[s].headroom += f.promised(int32(i), c)
+				fixed[s] += f.promised(int32(i), c)
 				continue
 			}
 			in := &f.ingress[i*classes+c]
@@ -79,7 +84,7 @@ func (f *Fabric) headroom(link int32) int64 {
 func (f *Fabric) admit(link int32, r *record, held int64) bool {
 	b := &f.switches[f.ports[link].from]
 	size := int64(r.size)
-	if f.plan.pfc>>r.class&1 != 0 {
+	if (f.plan.pfc|f.plan.credit)>>r.class&1 != 0 {
 		return b.used+size <= b.size
 	}
 	c := &f.classes[r.class]

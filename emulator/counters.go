@@ -1,9 +1,6 @@
 package emulator
 
-import (
-	"fmt"
-	"math/bits"
-)
+import "math/bits"
 
 // A DropReason says why the fabric lost a packet.
 type DropReason uint8
@@ -143,89 +140,4 @@ func bucketMiddle(b int) int64 {
 	}
 	octave := b/32 - 1
 	return int64(b-octave*32)<<octave + int64(1)<<octave/2
-}
-
-// fail notes that an invariant broke; Run ends with it.
-func (f *Fabric) fail(format string, args ...any) {
-	if f.broken == nil {
-		f.broken = fmt.Errorf("at %v: "+format, append([]any{f.now}, args...)...)
-	}
-}
-
-// Audit checks that nothing was lost without a count: packets, queue bytes, buffers, pauses. It may
-// be called between Runs.
-func (f *Fabric) Audit() error {
-	var dropped uint64
-	for _, n := range f.totals.Dropped {
-		dropped += n
-	}
-	if held := uint64(f.packets.live); f.totals.Sent != f.totals.Delivered+dropped+held {
-		return fmt.Errorf("packets: %d sent, but %d delivered, %d dropped and %d under way", f.totals.Sent, f.totals.Delivered, dropped, held)
-	}
-	onWires, err := f.auditWires()
-	if err != nil {
-		return err
-	}
-	inQueues, err := f.auditQueues()
-	if err != nil {
-		return err
-	}
-	if onWires+inQueues != f.packets.live {
-		return fmt.Errorf("packets: %d on wires and %d in queues, but %d under way", onWires, inQueues, f.packets.live)
-	}
-	return nil
-}
-
-func (f *Fabric) auditWires() (packets int, err error) {
-	for i := range f.ports {
-		arrival := f.cal.entries[i].at
-		for at := f.ports[i].wireHead; at != 0; at = f.packets.records[at].next {
-			if arrival < f.now {
-				return 0, fmt.Errorf("link %s delivers out of order", f.net.Links[i].Name)
-			}
-			if r := &f.packets.records[at]; r.next != 0 {
-				if r.after < arrival {
-					return 0, fmt.Errorf("link %s delivers out of order", f.net.Links[i].Name)
-				}
-				arrival = r.after
-			}
-			packets++
-		}
-	}
-	return packets, nil
-}
-
-func (f *Fabric) auditQueues() (packets int, err error) {
-	used := make([]int64, len(f.switches))
-	held := make([]int64, len(f.ingress))
-	for i := range f.queues {
-		link, class := i/len(f.classes), i%len(f.classes)
-		var bytes int64
-		for at := f.queues[i].head; at != 0; at = f.packets.records[at].next {
-			r := &f.packets.records[at]
-			bytes += int64(r.size)
-			packets++
-			if f.plan.pfc>>class&1 != 0 {
-				held[int(r.ingress)*len(f.classes)+class] += int64(r.size)
-			}
-		}
-		if bytes != int64(f.queues[i].bytes) {
-			return 0, fmt.Errorf("queue of %s, class %s, holds %d bytes and counts %d", f.net.Links[link].Name, f.classes[class].Name, bytes, f.queues[i].bytes)
-		}
-		if bytes > 0 {
-			used[int(f.net.Links[link].From)-len(f.hosts)] += bytes
-		}
-	}
-	for s := range f.switches {
-		b := &f.switches[s]
-		if used[s] != b.used || b.max > b.size {
-			return 0, fmt.Errorf("%s holds %d bytes, counts %d and held up to %d of %d", f.net.NodeNames[len(f.hosts)+s], used[s], b.used, b.max, b.size)
-		}
-	}
-	for i := range held {
-		if held[i] != f.ingress[i].bytes {
-			return 0, fmt.Errorf("ingress of %s holds %d bytes and counts %d", f.net.Links[i/len(f.classes)].Name, held[i], f.ingress[i].bytes)
-		}
-	}
-	return packets, nil
 }

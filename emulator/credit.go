@@ -3,6 +3,19 @@ package emulator
 // Link credits (credit-based flow control of the UE link layer): the sending end of a link has
 // as many bytes as the receiving end has promised room for, and gets them back when packets leave.
 
+//
+// Credits lost with a packet come back too: both ends count how much was sent and received in all and tell
+// each other, so that they agree again after a loss. The fabric gives such a credit back when the packet would
+// have arrived.
+
+// promised returns the credit of a link for a class that has credits.
+func (f *Fabric) promised(link int32, class int) int64 {
+	if bytes := f.classes[class].CreditBytes; bytes > 0 {
+		return bytes
+	}
+	return 2 * f.headroom(link)
+}
+
 func (f *Fabric) buildCredits() {
 	if f.plan.credit == 0 {
 		return
@@ -10,14 +23,9 @@ func (f *Fabric) buildCredits() {
 	f.credit = make([]int64, len(f.queues))
 	for i := range f.ports {
 		for c := range f.classes {
-			if f.plan.credit>>c&1 == 0 {
-				continue
+			if f.plan.credit>>c&1 != 0 {
+				f.credit[i*len(f.classes)+c] = f.promised(int32(i), c)
 			}
-			bytes := f.classes[c].CreditBytes
-			if bytes == 0 {
-				bytes = 2 * f.headroom(int32(i))
-			}
-			f.credit[i*len(f.classes)+c] = bytes
 		}
 	}
 }

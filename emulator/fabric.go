@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 
 	"github.com/weft-transport/weft/transport/core"
 )
@@ -45,7 +46,7 @@ type Config struct {
 	RerouteLocal Time // after a link failure its switches use other links; Never: they do not
 	RerouteAll   Time // after a failure all routes are computed anew; Never: they are not
 	SamplePeriod Time // of queue lengths; 0: no samples
-	Check        bool // invariants that cost time are checked while running
+	Check        bool // the books are audited while running, at irregular instants: about 30 events apart at first, then 2000
 }
 
 // DefaultBuffer is the buffer of a switch per bit per second of all its ports: 165 MB for 51.2
@@ -108,12 +109,15 @@ type Fabric struct {
 	rand     rng // random and adaptive choices
 	markRand rng // probabilistic marks and trims
 	cut      []bool
+	cuts     []uint32 // by link: how often it went down
+	ongoing  []*Fault
 
 	stats   []PortStats
 	totals  Totals
 	depths  histogram
 	hash    uint64
 	stopped bool
+	auditAt uint64 // number of the event after which the books are checked
 	broken  error
 	sampled []func(now Time)
 }
@@ -149,7 +153,7 @@ func New(n *Network, cfg Config) (*Fabric, error) {
 		net: n, cfg: cfg, classes: append([]Class(nil), cfg.Classes...), routing: routing,
 		ports: make([]port, len(n.Links)), queues: make([]queue, len(n.Links)*len(cfg.Classes)),
 		hosts: make([]host, n.Hosts), salts: make([]uint32, n.Switches),
-		stats: make([]PortStats, len(n.Links)), cut: make([]bool, len(n.Links)),
+		stats: make([]PortStats, len(n.Links)), cut: make([]bool, len(n.Links)), cuts: make([]uint32, len(n.Links)),
 		rand: rng{derive(cfg.Seeds.Salt, 1)}, markRand: rng{derive(cfg.Seeds.Mark, 2)},
 	}
 	f.plan = newService(f.classes)
@@ -157,6 +161,10 @@ func New(n *Network, cfg Config) (*Fabric, error) {
 		f.salts[i] = uint32(derive(cfg.Seeds.Salt, 3, uint64(i)))
 	}
 	f.packets.init()
+	f.auditAt = math.MaxUint64
+	if cfg.Check {
+		f.auditAt = 1
+	}
 	if err := f.buildPorts(); err != nil {
 		return nil, err
 	}
@@ -273,6 +281,9 @@ func (f *Fabric) Run(ctx context.Context, until Time) error {
 			f.timeout(int(src - timers))
 		default:
 			f.runAgenda()
+		}
+		if f.totals.Events >= f.auditAt {
+			f.auditNow()
 		}
 		if f.totals.Events&0x3fff == 0 && ctx.Err() != nil {
 			return ErrInterrupted

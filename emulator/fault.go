@@ -1,6 +1,9 @@
 package emulator
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // A FaultKind is what goes wrong.
 type FaultKind uint8
@@ -44,15 +47,10 @@ func (f *Fabric) Schedule(fault Fault) error {
 
 func (f *Fabric) begin(fault Fault, round int) {
 	f.At(fault.At, func(Time) {
-		for _, l := range fault.Links {
-			f.strike(l, fault)
-		}
-		if fault.For > 0 && fault.For != Never {
-			f.At(fault.At+fault.For, func(Time) {
-				for _, l := range fault.Links {
-					f.heal(l, fault)
-				}
-			})
+		now := fault // fault moves on to its next round
+		f.strike(&now)
+		if now.For > 0 && now.For != Never {
+			f.At(now.At+now.For, func(Time) { f.heal(&now) })
 		}
 		if fault.Every > 0 && (fault.Count == 0 || round < fault.Count) {
 			fault.At += fault.Every
@@ -61,31 +59,56 @@ func (f *Fabric) begin(fault Fault, round int) {
 	})
 }
 
-func (f *Fabric) strike(l int, fault Fault) {
-	switch fault.Kind {
-	case LinkDown:
+// strike begins a fault on its links. Faults overlap: what a link suffers follows from all that are
+// under way, so that the end of one leaves the others as they are.
+func (f *Fabric) strike(fault *Fault) {
+	f.ongoing = append(f.ongoing, fault)
+	for _, l := range fault.Links {
+		f.suffer(l)
+	}
+}
+
+// heal ends a fault.
+func (f *Fabric) heal(fault *Fault) {
+	i := slices.Index(f.ongoing, fault)
+	f.ongoing = slices.Delete(f.ongoing, i, i+1)
+	for _, l := range fault.Links {
+		f.suffer(l)
+	}
+}
+
+// suffer brings a link into the state that the ongoing faults leave it in: down if any says so, slow by
+// the product of their factors, losing by its own loss and theirs.
+func (f *Fabric) suffer(l int) {
+	down, factor, loss := false, 1.0, f.ownLoss(l)
+	for _, fault := range f.ongoing {
+		if !slices.Contains(fault.Links, l) {
+			continue
+		}
+		switch fault.Kind {
+		case LinkDown:
+			down = true
+		case SlowLink, SlowHost:
+			factor = float64(factor * fault.Factor)
+		case LinkLoss:
+			loss = loss.with(fault.Loss)
+		}
+	}
+	f.setRate(l, max(1, int64(float64(f.net.Links[l].RateBps)*factor)))
+	f.applyLoss(l, loss)
+	switch {
+	case down && !f.cut[l]:
 		f.cutLink(int32(l))
-	case SlowLink, SlowHost:
-		f.setRate(l, max(1, int64(float64(f.net.Links[l].RateBps)*fault.Factor)))
-	case LinkLoss:
-		f.SetLoss(l, fault.Loss)
-	}
-}
-
-func (f *Fabric) heal(l int, fault Fault) {
-	switch fault.Kind {
-	case LinkDown:
+	case !down && f.cut[l]:
 		f.mendLink(int32(l))
-	case SlowLink, SlowHost:
-		f.setRate(l, f.net.Links[l].RateBps)
-	case LinkLoss:
-		f.SetLoss(l, Loss{})
 	}
 }
 
-// cutLink takes one direction of a link down. Its pauses end; its card, if a host's, stops.
+// cutLink takes one direction of a link down. Its pauses end, those under way to it included; its card,
+// if a host's, stops.
 func (f *Fabric) cutLink(l int32) {
 	f.cut[l] = true
+	f.cuts[l]++
 	f.ports[l].state |= downNow
 	for c := range f.classes {
 		f.ingress[int(l)*len(f.classes)+c].paused = false

@@ -31,9 +31,24 @@ func (l Loss) none() bool {
 	return l.Random == 0 && l.Corrupt == 0 && l.Every == 0 && l.Burst.MeanBad == 0
 }
 
+// with returns the loss of a link on which two causes act apart. Of the parts that are not probabilities,
+// those of the second count where it has them.
+func (l Loss) with(o Loss) Loss {
+	either := func(a, b float64) float64 { return 1 - float64((1-a)*(1-b)) }
+	l.Random, l.Corrupt = either(l.Random, o.Random), either(l.Corrupt, o.Corrupt)
+	if o.Every > 0 {
+		l.Every = o.Every
+	}
+	if o.Burst.MeanBad > 0 {
+		l.Burst = o.Burst
+	}
+	return l
+}
+
 // An impairment is a Loss at work on one link.
 type impairment struct {
 	Loss
+	own     Loss // of the link itself, faults apart
 	seed    uint64
 	count   [2]uint64 // packets so far: data, control
 	bad     bool
@@ -41,18 +56,39 @@ type impairment struct {
 	until   Time // end of the current state
 }
 
-// SetLoss gives one direction of a link a loss model, from now on. The counts of packets go on.
+// SetLoss gives one direction of a link a loss model, from now on. The counts of packets go on. Faults of
+// kind LinkLoss act on top of it while they last.
 func (f *Fabric) SetLoss(link int, l Loss) {
+	f.impair(link).own = l
+	f.suffer(link)
+}
+
+// impair returns the impairment of a link, and makes it when it is the first.
+func (f *Fabric) impair(link int) *impairment {
 	if f.lossy == nil {
 		f.lossy = make([]*impairment, len(f.ports))
 	}
-	im := f.lossy[link]
-	if im == nil {
-		im = &impairment{seed: derive(f.cfg.Seeds.Loss, uint64(link))}
-		f.lossy[link] = im
+	if f.lossy[link] == nil {
+		f.lossy[link] = &impairment{seed: derive(f.cfg.Seeds.Loss, uint64(link))}
 	}
-	im.Loss = l
+	return f.lossy[link]
+}
+
+// ownLoss returns the loss of a link without faults.
+func (f *Fabric) ownLoss(link int) Loss {
+	if f.lossy == nil || f.lossy[link] == nil {
+		return Loss{}
+	}
+	return f.lossy[link].own
+}
+
+// applyLoss sets what a link loses now.
+func (f *Fabric) applyLoss(link int, l Loss) {
 	f.ports[link].state &^= impaired
+	if l.none() && (f.lossy == nil || f.lossy[link] == nil) {
+		return
+	}
+	f.impair(link).Loss = l
 	if !l.none() {
 		f.ports[link].state |= impaired
 	}

@@ -278,15 +278,19 @@ func (f *Fabric) trim(link int32, i uint32) {
 	f.append(link, i, held+int64(r.size))
 }
 
-// drop ends a packet.
+// drop ends a packet: at the end of a link that it came by, or, for DropQueue, in front of one.
 func (f *Fabric) drop(link int32, i uint32, why DropReason) {
 	f.stats[link].Dropped[why]++
 	f.totals.Dropped[why]++
-	if f.packets.records[i].flags&recData != 0 {
+	r := &f.packets.records[i]
+	if r.flags&recData != 0 {
 		f.totals.DataDropped++
 	}
-	if why == DropQueue && f.plan.pfc>>f.packets.records[i].class&1 != 0 {
-		f.fail("a packet of lossless class %s was dropped at %s", f.classes[f.packets.records[i].class].Name, f.net.Links[link].Name)
+	switch {
+	case why == DropQueue && (f.plan.pfc|f.plan.credit)>>r.class&1 != 0:
+		f.fail("a packet of lossless class %s was dropped at %s", f.classes[r.class].Name, f.net.Links[link].Name)
+	case f.plan.credit>>r.class&1 != 0:
+		f.returnCredit(link, r)
 	}
 	f.packets.free(i)
 }

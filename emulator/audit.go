@@ -1,0 +1,201 @@
+package emulator
+
+import "fmt"
+
+// fail notes that an invariant broke; Run ends with it.
+func (f *Fabric) fail(format string, args ...any) {
+	if f.broken == nil {
+		f.broken = fmt.Errorf("at %v: "+format, append([]any{f.now}, args...)...)
+	}
+}
+
+// auditNow checks the books between two events, and chooses when to do it again: often at first, when
+// most things happen for the first time, and never in step with the traffic.
+func (f *Fabric) auditNow() {
+	if err := f.Audit(); err != nil {
+		f.fail("%v", err)
+	}
+	spread := min(64, 1+f.totals.Events/8)
+	if f.totals.Events > 10_000 {
+		spread = 4096
+	}
+	f.auditAt = f.totals.Events + 1 + mix64(f.totals.Events)%spread
+}
+
+// Audit checks that nothing was lost without a count and that nothing waits for ever: packets, queue
+// bytes, buffers, pauses, credits, transmitters and timers. It may be called between Runs, and from At.
+func (f *Fabric) Audit() error {
+	var dropped uint64
+	for _, n := range f.totals.Dropped {
+		dropped += n
+	}
+	if held := uint64(f.packets.live); f.totals.Sent != f.totals.Delivered+dropped+held {
+		return fmt.Errorf("packets: %d sent, but %d delivered, %d dropped and %d under way", f.totals.Sent, f.totals.Delivered, dropped, held)
+	}
+	onWires, err := f.auditWires()
+	if err != nil {
+		return err
+	}
+	inQueues, err := f.auditQueues()
+	if err != nil {
+		return err
+	}
+	if onWires+inQueues != f.packets.live {
+		return fmt.Errorf("packets: %d on wires and %d in queues, but %d under way", onWires, inQueues, f.packets.live)
+	}
+	for _, audit := range [...]func() error{f.auditPorts, f.auditPauses, f.auditCredits, f.auditTimers} {
+		if err := audit(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (f *Fabric) auditWires() (packets int, err error) {
+	for i := range f.ports {
+		arrival := f.cal.entries[i].at
+		for at := f.ports[i].wireHead; at != 0; at = f.packets.records[at].next {
+			if arrival < f.now || arrival == Never {
+				return 0, fmt.Errorf("link %s delivers out of order", f.net.Links[i].Name)
+			}
+			if r := &f.packets.records[at]; r.next != 0 {
+				if r.after < arrival {
+					return 0, fmt.Errorf("link %s delivers out of order", f.net.Links[i].Name)
+				}
+				arrival = r.after
+			}
+			packets++
+		}
+	}
+	return packets, nil
+}
+
+// auditQueues adds up what the queues hold, and compares it with what queues, buffers and ingresses count.
+func (f *Fabric) auditQueues() (packets int, err error) {
+	used := make([]int64, len(f.switches))
+	held := make([]int64, len(f.ingress))
+	for i := range f.queues {
+		link, class := i/len(f.classes), i%len(f.classes)
+		var bytes int64
+		for at := f.queues[i].head; at != 0; at = f.packets.records[at].next {
+			r := &f.packets.records[at]
+			bytes += int64(r.size)
+			packets++
+			if f.plan.pfc>>class&1 != 0 {
+				held[int(r.ingress)*len(f.classes)+class] += int64(r.size)
+			}
+		}
+		if bytes != int64(f.queues[i].bytes) {
+			return 0, fmt.Errorf("queue of %s, class %s, holds %d bytes and counts %d", f.net.Links[link].Name, f.classes[class].Name, bytes, f.queues[i].bytes)
+		}
+		if waits := f.ports[link].nonEmpty>>class&1 != 0; waits != (bytes > 0) {
+			return 0, fmt.Errorf("queue of %s, class %s, holds %d bytes; that something waits there is noted as %v", f.net.Links[link].Name, f.classes[class].Name, bytes, waits)
+		}
+		if bytes > 0 {
+			used[int(f.net.Links[link].From)-len(f.hosts)] += bytes
+		}
+	}
+	return packets, f.compareBuffers(used, held)
+}
+
+func (f *Fabric) compareBuffers(used, held []int64) error {
+	for s := range f.switches {
+		b := &f.switches[s]
+		if used[s] != b.used || b.max > b.size {
+			return fmt.Errorf("%s holds %d bytes, counts %d and held up to %d of %d", f.net.NodeNames[len(f.hosts)+s], used[s], b.used, b.max, b.size)
+		}
+	}
+	for i := range held {
+		if held[i] != f.ingress[i].bytes {
+			return fmt.Errorf("ingress of %s holds %d bytes and counts %d", f.net.Links[i/len(f.classes)].Name, held[i], f.ingress[i].bytes)
+		}
+	}
+	return nil
+}
+
+// auditPorts checks that no transmitter rests while something may be sent.
+func (f *Fabric) auditPorts() error {
+	for i := range f.ports {
+		p := &f.ports[i]
+		if open := p.nonEmpty &^ p.blocked; open != 0 && p.state&txPending == 0 {
+			return fmt.Errorf("link %s rests while classes %b wait", f.net.Links[i].Name, open)
+		}
+		if pending := f.cal.entries[len(f.ports)+i].at != Never; pending != (p.state&txPending != 0) {
+			return fmt.Errorf("link %s: the end of its transmission is noted as %v, and in the calendar as %v", f.net.Links[i].Name, !pending, pending)
+		}
+	}
+	return nil
+}
+
+// auditPauses checks that every class that is paused is known as such at the other end, or will be let go.
+func (f *Fabric) auditPauses() error {
+	if f.plan.pfc == 0 {
+		return nil
+	}
+	under := make(map[[2]int]bool) // link and class that a pause frame is under way to
+	for _, a := range f.control.heap {
+		if a.kind == pauseOff && a.bytes == int64(f.cuts[a.link]) {
+			under[[2]int{int(a.link), int(a.class)}] = true
+		}
+	}
+	for i := range f.since {
+		link, class := i/len(f.classes), i%len(f.classes)
+		blocked := f.ports[link].blocked>>class&1 != 0
+		if blocked != (f.since[i] != Never) {
+			return fmt.Errorf("link %s, class %s: blocked is %v, and since %v", f.net.Links[link].Name, f.classes[class].Name, blocked, f.since[i])
+		}
+		if blocked && f.plan.pfc>>class&1 != 0 && !f.ingress[i].paused && !under[[2]int{link, class}] {
+			return fmt.Errorf("link %s, class %s is paused, and nobody will let it go", f.net.Links[link].Name, f.classes[class].Name)
+		}
+	}
+	return nil
+}
+
+// auditCredits checks that the credit of every link is at its sender, with packets on the wire, with
+// packets in the buffer behind it, or on its way back.
+func (f *Fabric) auditCredits() error {
+	if f.plan.credit == 0 {
+		return nil
+	}
+	sum := append([]int64(nil), f.credit...)
+	book := func(link int32, class uint8, bytes int64) {
+		if f.plan.credit>>class&1 != 0 {
+			sum[int(link)*len(f.classes)+int(class)] += bytes
+		}
+	}
+	for i := range f.ports {
+		for at := f.ports[i].wireHead; at != 0; at = f.packets.records[at].next {
+			book(int32(i), f.packets.records[at].class, int64(f.packets.records[at].size))
+		}
+	}
+	for i := range f.queues {
+		for at := f.queues[i].head; at != 0; at = f.packets.records[at].next {
+			r := &f.packets.records[at]
+			book(r.ingress, r.class, int64(r.size))
+		}
+	}
+	for _, a := range f.control.heap {
+		if a.kind == creditBack {
+			book(a.link, a.class, a.bytes)
+		}
+	}
+	for i, bytes := range sum {
+		link, class := i/len(f.classes), i%len(f.classes)
+		if f.plan.credit>>class&1 != 0 && bytes != f.promised(int32(link), class) {
+			return fmt.Errorf("link %s, class %s: %d bytes of credit of %d", f.net.Links[link].Name, f.classes[class].Name, bytes, f.promised(int32(link), class))
+		}
+	}
+	return nil
+}
+
+// auditTimers checks that no Stack waits for an earlier instant than the calendar knows.
+func (f *Fabric) auditTimers() error {
+	for h := range f.hosts {
+		for _, a := range f.hosts[h].stacks {
+			if due := a.stack.Deadline(); due < f.hosts[h].timer && f.hosts[h].timer > f.now {
+				return fmt.Errorf("host %d has work at %v, and its timer is set for %v", h, due, f.hosts[h].timer)
+			}
+		}
+	}
+	return nil
+}
