@@ -50,7 +50,6 @@ func fctP50(run *compare.Run) *float64      { return run.FCT.P50 }
 func fctP99(run *compare.Run) *float64      { return run.FCT.P99 }
 func fctMax(run *compare.Run) *float64      { return run.FCT.Max }
 func goodputOf(run *compare.Run) *float64   { return run.Goodput.Total }
-func jobTimeOf(run *compare.Run) *float64   { return run.JCT }
 func sent(run *compare.Run) float64         { return float64(run.PacketsSent) }
 func delivered(run *compare.Run) float64    { return float64(run.PacketsDelivered) }
 func repeated(run *compare.Run) float64     { return float64(run.Retransmitted) }
@@ -61,7 +60,6 @@ func timeouts(run *compare.Run) float64     { return float64(run.Timeouts) }
 func timeoutWait(run *compare.Run) float64  { return run.TimeoutWait }
 func pauseTime(run *compare.Run) float64    { return run.Pause }
 func outOfOrder(run *compare.Run) float64   { return float64(run.OutOfOrder.Packets) }
-func virtualTime(run *compare.Run) float64  { return run.Virtual }
 func largestQueue(run *compare.Run) float64 { return run.QueueBytes.Max }
 func loadSpread(run *compare.Run) *float64  { return run.LinkLoad.MaxOverMean }
 func meanSlowdown(run *compare.Run) *float64 {
