@@ -45,7 +45,7 @@ func (a artist) retransmissions(b *block) *figure {
 	if !any {
 		return nil
 	}
-	return newFigure("bars", "retransmissions", "Retransmissions", "Solid: packets sent again because they were lost; hatched: sent again although the first copy arrived, which is what going back n costs.", chart.SVG())
+	return newFigure("bars", "retransmissions", "Retransmissions", "Solid: needed retransmissions; hatched: spurious, counted where the first copy had been accepted. Packets that a go-back-N receiver threw away for being out of order had to be sent again and count as needed.", chart.SVG())
 }
 
 // waiting is the time lost to timers and pauses; nil when there is none.
