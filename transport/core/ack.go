@@ -224,7 +224,7 @@ func (e *Endpoint) release(now Time, i uint32, a *wire.AckCC, ses []byte, cc boo
 	}
 	if progress {
 		pd.progress, pd.probes = now, 0
-		e.advanceClear(pd)
+		e.advanceClear(now, pd)
 	}
 	if newly = e.freed; cc && a.CCType == wire.CCNSCC {
 		newly = int32((a.RcvdBytes - pd.received) & 0xffffff)
@@ -370,9 +370,5 @@ func (e *Endpoint) respond(now Time, i uint32, a *wire.AckCC, ses []byte) (progr
 		e.fail(now, r.message, RemoteError)
 	}
 	e.answered(now, pd, r)
-	if a.Flags&wire.AckClear != 0 {
-		pd.clearDue = min(pd.clearDue, now+e.cfg.ClearTime)
-		pd.clears = 0
-	}
 	return true
 }

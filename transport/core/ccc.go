@@ -126,18 +126,18 @@ func (e *Endpoint) kick(ci uint32) {
 	}
 }
 
-// wake puts a PDC with work back into the chains of its context, and that into the Endpoint's.
+// wake puts a PDC with work back into the chains of its context, and that into the Endpoint's:
+// other PDCs of the context may have waited for the room that this one's news made.
 func (e *Endpoint) wake(i uint32) {
 	pd := &e.pdcs[i]
-	if pd.holdUntil != 0 || !pd.sending() {
-		return
-	}
 	c := &e.contexts[pd.context]
-	if pd.lost != 0 {
-		c.rtx.push(e.rtxLink, i)
-	}
-	if pd.first != 0 {
-		c.data.push(e.dataLink, i)
+	if pd.holdUntil == 0 && pd.sending() {
+		if pd.lost != 0 {
+			c.rtx.push(e.rtxLink, i)
+		}
+		if pd.first != 0 {
+			c.data.push(e.dataLink, i)
+		}
 	}
 	e.kick(pd.context)
 }

@@ -11,9 +11,11 @@ type response struct {
 	result  wire.ReturnCode
 }
 
-// keepResponse stores the error that answers a request; false if there is no room.
+// keepResponse stores the error that answers a request; false if there is no room. The request
+// that the cumulative acknowledgement waits for always finds room: clearing is cumulative, so
+// that responses of later requests could otherwise never go away.
 func (e *Endpoint) keepResponse(t, psn uint32, s *wire.Standard, result wire.ReturnCode) bool {
-	if e.responsesUsed >= e.cfg.MaxResponses {
+	if e.responsesUsed >= e.cfg.MaxResponses && psn != e.targets[t].cack+1 {
 		return false
 	}
 	ri := e.responsesFree
@@ -103,13 +105,17 @@ func (e *Endpoint) handleClear(now Time, p *Packet, t, psn uint32) {
 }
 
 // advanceClear moves CLEAR_PSN up to the first PSN whose response is not known. A PSN that is
-// known from a selective map only has not been answered yet: it is not cleared.
-func (e *Endpoint) advanceClear(pd *sendPDC) {
+// known from a selective map only has not been answered yet: it is not cleared. If CLEAR_PSN
+// passes what the target's cumulative acknowledgement does not, the target waits for it.
+func (e *Endpoint) advanceClear(now Time, pd *sendPDC) {
 	if before(pd.cleared, pd.una-1) {
 		pd.cleared = pd.una - 1
 	}
 	for psn := pd.cleared + 1; before(psn, pd.next) && e.packet(pd, psn).flags&packetDone != 0; psn++ {
 		pd.cleared = psn
+	}
+	if !before(pd.cleared, pd.una) {
+		pd.clearDue, pd.clears = min(pd.clearDue, now+e.cfg.ClearTime), 0
 	}
 }
 

@@ -49,7 +49,7 @@ type Config struct {
 	TargetIdle      Time // a target forgets a context that was silent for this; 0: never
 	SegmentLifetime Time // a closed PDCID rests for twice this; 0: 1 s
 	MaxTargets      int  // contexts kept for peers; 0: 32767, the most there are PDCIDs for
-	MaxResponses    int  // responses kept until cleared; 0: 1024
+	MaxResponses    int  // responses kept until cleared, besides one a context; 0: 1024
 
 	// Remote gives access to the memory of a peer, or of a carrier's receive buffer, where payload
 	// references are read. nil: payloads are never read, which is right where all are virtual.

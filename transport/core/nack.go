@@ -133,9 +133,8 @@ func (e *Endpoint) nackMissing(now Time, i, psn uint32) {
 	if !within(psn, pd.una, pd.next) || pd.room.has(e.lostMap, psn) {
 		return
 	}
-	pd.room.clear(e.got, psn)
-	r := e.packet(pd, psn)
-	if r.flags&packetDone == 0 {
+	if r := e.packet(pd, psn); r.flags&packetDone == 0 {
+		pd.room.clear(e.got, psn)
 		e.lose(pd, psn)
 		e.signal(now, pd.context, congestion.Signal{Cause: congestion.Inferred}, r.units)
 	}
