@@ -82,7 +82,7 @@ func TestModeRules(t *testing.T) {
 	}
 	hw := preset(ModeHardware, LossGoBackN, true)
 	require.True(t, hw.CNPOnNAK)
-	require.Equal(t, 100*us, hw.Stall)
+	require.Equal(t, 20*us, hw.Stall)
 	require.Equal(t, "4.194304ms", hw.AdaptiveFirst.String())
 	require.Equal(t, "469.762048ms", hw.RetryFor.String())
 
