@@ -31,7 +31,7 @@ type PortStats struct {
 	Bytes       uint64
 	Dropped     [dropReasons]uint64 // at its queue, or on its wire
 	Trimmed     uint64
-	Marked      uint64
+	Marked      uint64 // for the first time: a packet counts once, where it met congestion first
 	PauseFrames uint64 // sent to it by the other end, XON included
 	Paused      Time   // summed over classes
 	MaxQueue    int64  // bytes, of its fullest class

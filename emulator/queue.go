@@ -135,7 +135,7 @@ func (f *Fabric) serve(link int32) {
 	q := &f.queues[int(link)*len(f.classes)+class]
 	i := q.head
 	r := &f.packets.records[i]
-	if c := &f.classes[class]; c.ECNMax > 0 && int64(q.bytes) > c.ECNMin && r.flags&recECT != 0 && f.marks(c, int64(q.bytes)) {
+	if c := &f.classes[class]; c.ECNMax > 0 && int64(q.bytes) > c.ECNMin && r.flags&(recECT|recMarked) == recECT && f.marks(c, int64(q.bytes)) {
 		r.flags |= recMarked
 		f.stats[link].Marked++
 	}

@@ -2,8 +2,6 @@ package campaign
 
 import (
 	"fmt"
-	"io"
-	"os"
 	"strings"
 
 	"github.com/weft-transport/weft/compare/report"
@@ -33,11 +31,25 @@ func describe(set *runner.Setting, demonstration bool) report.ScenarioInfo {
 			}
 		}
 	}
-	if info.Family == "loss" {
+	info.Headline = headlines[s.Workload.Kind]
+	switch info.Family {
+	case "loss":
 		rate := s.Fabric.Loss.Random
 		info.LossRate = &rate
+	case "incast":
+		info.Sweep = &report.SweepPoint{Axis: "senders", Value: float64(s.Workload.Params.Int("degree")), Log: true}
+	case "messages":
+		info.Sweep = &report.SweepPoint{Axis: "message size (bytes)", Value: float64(s.Workload.Params.Bytes("size", set.BDP)), Log: true}
 	}
 	return info
+}
+
+// headlines are the metrics that decide a scenario, by workload: fixed here, before anyone looks at a
+// result. Others are decided by the mean completion time.
+var headlines = map[string]string{
+	"ringallreduce": "jct_ns",       // a collective is done when its last message is
+	"poisson":       "slowdown.p99", // sizes differ by orders of magnitude: the tail of the slowdown counts
+	"alltoall":      "jct_ns",
 }
 
 func fabricLine(set *runner.Setting) string {
@@ -63,14 +75,4 @@ func orNever(t instant.Time) string {
 		return "never"
 	}
 	return "after " + t.String()
-}
-
-// isTerminal tells whether a writer is a character device.
-func isTerminal(out io.Writer) bool {
-	file, ok := out.(*os.File)
-	if !ok {
-		return false
-	}
-	info, err := file.Stat()
-	return err == nil && info.Mode()&os.ModeCharDevice != 0
 }
