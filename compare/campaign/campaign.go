@@ -5,9 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"time"
 
-	weft "github.com/weft-transport/weft"
 	"github.com/weft-transport/weft/compare"
 	"github.com/weft-transport/weft/compare/report"
 	"github.com/weft-transport/weft/compare/runner"
@@ -25,52 +23,99 @@ type Campaign struct {
 	Progress      io.Writer // nil: quiet
 	// OnRun is called for every finished run, in the order of the results; nil: not.
 	OnRun func(*runner.Result)
+	// OnScenario is called when all runs of a scenario are finished, with its results alone; nil: not.
+	// An error ends the campaign.
+	OnScenario func(*report.Data) error
 }
 
 // Run makes the runs. When ctx ends, or a run fails, it returns what was finished, with the error.
 func (c *Campaign) Run(ctx context.Context) (*report.Data, error) {
-	data := &report.Data{Manifest: c.manifest()}
-	settings := make([]*runner.Setting, len(c.Scenarios))
-	for i, s := range c.Scenarios {
-		var err error
-		if settings[i], err = runner.NewSetting(s); err != nil {
+	w := &work{Campaign: c, data: &report.Data{}, progress: Progress{Out: c.Progress}}
+	for _, s := range c.Scenarios {
+		set, err := runner.NewSetting(s)
+		if err != nil {
 			return nil, fmt.Errorf("%s: %w", s.Name, err)
 		}
-		data.Scenarios = append(data.Scenarios, describe(settings[i], c.Demonstration))
+		w.settings = append(w.settings, set)
+		w.data.Scenarios = append(w.data.Scenarios, describe(set, c.Demonstration))
 	}
-	p := newProgress(c.Progress, len(c.jobs(settings)))
-	err := c.runSeeds(ctx, settings, data, p)
-	p.end()
-	data.Comparisons = stats.Compare(data.Runs)
-	return data, err
+	ctx, w.stop = context.WithCancelCause(ctx)
+	defer w.stop(nil)
+	err := w.listed(ctx)
+	if err == nil {
+		err = w.automatic(ctx)
+	}
+	w.progress.End()
+	w.data.Manifest = manifest(c.Command, c.Scenarios, w.data.Runs)
+	w.data.Comparisons = stats.Compare(w.data.Runs)
+	if w.failed != nil {
+		err = w.failed
+	}
+	return w.data, err
 }
 
-func (c *Campaign) manifest() compare.Manifest {
-	m := compare.Manifest{Kind: "manifest", Version: weft.Version, SourceHash: weft.SourceHash(), Carrier: "fabric",
-		Command: compare.RepeatableCommand(c.Command)}
-	seen := map[string]bool{}
-	for _, s := range c.Scenarios {
-		m.Scenarios = append(m.Scenarios, compare.ManifestScenario{Name: s.Name, Hash: s.Hash(), YAML: s.Show()})
-		for _, in := range s.Inputs {
-			if !seen[in.Path] {
-				seen[in.Path] = true
-				m.Inputs = append(m.Inputs, compare.ManifestInput{Path: in.Path, SHA256: in.SHA256, Bytes: in.Bytes})
-			}
-		}
-	}
-	if len(c.Scenarios) > 0 {
-		m.Seeds = c.Scenarios[0].Seeds.List
-	}
-	return m
+// A work is a campaign while it runs.
+type work struct {
+	*Campaign
+	settings []*runner.Setting
+	data     *report.Data
+	progress Progress
+	stop     context.CancelCauseFunc
+	failed   error // of OnScenario
 }
 
-// jobs lists the runs of the seeds that every scenario names.
-func (c *Campaign) jobs(settings []*runner.Setting) []runner.Job {
+// listed makes the runs of the seeds that every scenario names.
+func (w *work) listed(ctx context.Context) error {
 	var jobs []runner.Job
-	for _, set := range settings {
+	for _, set := range w.settings {
 		jobs = append(jobs, jobsOf(set, set.Scenario.Seeds.List)...)
 	}
-	return jobs
+	return w.run(ctx, jobs, func(i int) {
+		set := jobs[i].Setting
+		if last := i+1 == len(jobs) || jobs[i+1].Setting != set; last && !set.Scenario.Seeds.Auto {
+			w.finished(set)
+		}
+	})
+}
+
+// automatic adds seeds where they are to be found automatically, until stats.DefaultAuto is content.
+func (w *work) automatic(ctx context.Context) error {
+	for _, set := range w.settings {
+		if !set.Scenario.Seeds.Auto {
+			continue
+		}
+		seed := set.Scenario.Seeds.List[len(set.Scenario.Seeds.List)-1]
+		for !stats.DefaultAuto.Judge(w.part(set).Runs).Done {
+			seed++
+			if err := w.run(ctx, jobsOf(set, []uint64{seed}), func(int) {}); err != nil {
+				return err
+			}
+		}
+		w.finished(set)
+	}
+	return w.failed
+}
+
+// run makes runs and keeps their results; after is called for each.
+func (w *work) run(ctx context.Context, jobs []runner.Job, after func(i int)) error {
+	w.progress.Add(len(jobs))
+	opt := runner.Options{Flows: w.Flows, Trace: w.Trace}
+	return runner.RunAll(ctx, jobs, w.Workers, opt, func(i int, r *runner.Result) {
+		w.data.Runs = append(w.data.Runs, r.Run)
+		w.data.Flows = append(w.data.Flows, r.Flows...)
+		w.data.Samples = append(w.data.Samples, r.Samples...)
+		w.data.Timings = append(w.data.Timings, r.Timing)
+		if w.OnRun != nil {
+			w.OnRun(r)
+		}
+		w.progress.Step(Which(jobs[i].Setting.Scenario.Name, jobs[i].Entry.Label, jobs[i].Seed))
+		after(i)
+	})
+}
+
+// Which names a run in a few words, for a Progress.
+func Which(scenario, label string, seed uint64) string {
+	return fmt.Sprintf("%s, %s, seed %d", scenario, label, seed)
 }
 
 func jobsOf(set *runner.Setting, seeds []uint64) []runner.Job {
@@ -83,82 +128,38 @@ func jobsOf(set *runner.Setting, seeds []uint64) []runner.Job {
 	return jobs
 }
 
-// runSeeds makes all listed runs, and then more seeds where they are to be found automatically.
-func (c *Campaign) runSeeds(ctx context.Context, settings []*runner.Setting, data *report.Data, p *progress) error {
-	if err := c.runJobs(ctx, c.jobs(settings), data, p); err != nil {
-		return err
-	}
-	for _, set := range settings {
-		if !set.Scenario.Seeds.Auto {
-			continue
-		}
-		seed := set.Scenario.Seeds.List[len(set.Scenario.Seeds.List)-1]
-		for !stats.DefaultAuto.Judge(runsOf(data, set.Scenario.Name)).Done {
-			seed++
-			jobs := jobsOf(set, []uint64{seed})
-			p.total += len(jobs)
-			if err := c.runJobs(ctx, jobs, data, p); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-func runsOf(data *report.Data, name string) []compare.Run {
-	var runs []compare.Run
-	for i := range data.Runs {
-		if data.Runs[i].Scenario == name {
-			runs = append(runs, data.Runs[i])
-		}
-	}
-	return runs
-}
-
-func (c *Campaign) runJobs(ctx context.Context, jobs []runner.Job, data *report.Data, p *progress) error {
-	opt := runner.Options{Flows: c.Flows, Trace: c.Trace}
-	return runner.RunAll(ctx, jobs, c.Workers, opt, func(i int, r *runner.Result) {
-		data.Runs = append(data.Runs, r.Run)
-		data.Flows = append(data.Flows, r.Flows...)
-		data.Samples = append(data.Samples, r.Samples...)
-		data.Timings = append(data.Timings, r.Timing)
-		if c.OnRun != nil {
-			c.OnRun(r)
-		}
-		p.step(jobs[i])
-	})
-}
-
-// A progress prints one line that keeps changing on a terminal, or a line every few seconds elsewhere.
-type progress struct {
-	out         io.Writer
-	done, total int
-	begun, last time.Time
-	terminal    bool
-}
-
-func newProgress(out io.Writer, total int) *progress {
-	return &progress{out: out, total: total, begun: time.Now(), terminal: isTerminal(out)}
-}
-
-func (p *progress) step(j runner.Job) {
-	p.done++
-	if p.out == nil || !p.terminal && p.done < p.total && time.Since(p.last) < 5*time.Second {
+// finished reports a scenario.
+func (w *work) finished(set *runner.Setting) {
+	if w.OnScenario == nil || w.failed != nil {
 		return
 	}
-	p.last = time.Now()
-	spent := time.Since(p.begun)
-	left := time.Duration(float64(spent) / float64(p.done) * float64(p.total-p.done))
-	line := fmt.Sprintf("%d of %d runs, about %v left (%s, %s, seed %d)", p.done, p.total, left.Round(time.Second), j.Setting.Scenario.Name, j.Entry.Label, j.Seed)
-	if p.terminal {
-		fmt.Fprintf(p.out, "\r\x1b[K%.110s", line)
-		return
+	if w.failed = w.OnScenario(w.part(set)); w.failed != nil {
+		w.stop(w.failed)
 	}
-	fmt.Fprintln(p.out, line)
 }
 
-func (p *progress) end() {
-	if p.out != nil && p.terminal {
-		fmt.Fprint(p.out, "\r\x1b[K")
+// part is the results of one scenario so far.
+func (w *work) part(set *runner.Setting) *report.Data {
+	name := set.Scenario.Name
+	part := &report.Data{
+		Scenarios: of(w.data.Scenarios, func(s *report.ScenarioInfo) bool { return s.Name == name }),
+		Runs:      of(w.data.Runs, func(r *compare.Run) bool { return r.Scenario == name }),
+		Flows:     of(w.data.Flows, func(f *compare.Flow) bool { return f.Scenario == name }),
+		Samples:   of(w.data.Samples, func(s *compare.Sample) bool { return s.Scenario == name }),
+		Timings:   of(w.data.Timings, func(t *compare.Timing) bool { return t.Scenario == name }),
 	}
+	part.Comparisons = stats.Compare(part.Runs)
+	part.Manifest = manifest(w.Command, []*scenario.Scenario{set.Scenario}, part.Runs)
+	return part
+}
+
+// of keeps the lines that belong.
+func of[L any](lines []L, belongs func(*L) bool) []L {
+	var kept []L
+	for i := range lines {
+		if belongs(&lines[i]) {
+			kept = append(kept, lines[i])
+		}
+	}
+	return kept
 }

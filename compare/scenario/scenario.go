@@ -60,7 +60,7 @@ func (s *Scenario) check(r *reader) {
 	switch {
 	case s.Name == "":
 		r.fail(nil, "name", "is missing; expected a name for tables and files")
-	case !isName(s.Name):
+	case !isScenarioName(s.Name):
 		r.fail(r.node.child("name"), "name", fmt.Sprintf("%q is not a name; expected letters, digits, - and _", s.Name))
 	case s.Horizon <= 0 || s.Horizon == instant.Never:
 		r.fail(r.node.child("horizon"), "horizon", "expected a time above 0 and below 106 days, such as 100ms")
