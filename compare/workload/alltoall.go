@@ -25,6 +25,9 @@ func allToAll(v param.Values, e Env) (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := room(float64(len(list)) * float64(len(list[0])) * float64(len(list[0])-1)); err != nil {
+		return nil, err
+	}
 	p := &Plan{Nodes: e.Hosts}
 	for _, ranks := range list {
 		for r := range ranks {

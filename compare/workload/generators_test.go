@@ -192,6 +192,22 @@ func TestPoissonLimits(t *testing.T) {
 	require.ErrorContains(t, err, "no flow arrives in 3ms")
 }
 
+func TestTooManyFlowsAreRefusedBeforeTheyAreMade(t *testing.T) {
+	for kind, given := range map[string]params{
+		"permutation": {"messages": "200000"}, "tornado": {"messages": "200000"}, "incast": {"messages": "16777216"},
+		"poisson": {"duration": "900s"}, "pair": {"messages": "16777217"},
+	} {
+		_, err := tryPlan(env(), kind, given)
+		require.Error(t, err, kind)
+	}
+	e := env()
+	e.Hosts, e.Leaf = 8192, nil
+	_, err := tryPlan(e, "alltoall", nil)
+	require.EqualError(t, err, "this makes about 6.71e+07 flows; expected at most 16777216")
+	_, err = tryPlan(e, "ringallreduce", nil)
+	require.EqualError(t, err, "this makes about 1.34e+08 flows; expected at most 16777216")
+}
+
 // A plan is a function of its seeds on every machine: these numbers must never change by accident.
 func TestPlansAreStable(t *testing.T) {
 	for kind, want := range map[string]uint64{

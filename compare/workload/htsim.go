@@ -70,7 +70,7 @@ func (m *matrix) line() error {
 }
 
 // headerWords are the words of the header with the largest value of each.
-var headerWords = map[string]int64{"nodes": 1 << 24, "connections": 1 << 26, "triggers": 1 << 26, "failures": 1 << 20}
+var headerWords = map[string]int64{"nodes": 1 << 24, "connections": maxFlows, "triggers": maxFlows, "failures": 1 << 20}
 
 func (m *matrix) headerLine(word string) error {
 	limit, known := headerWords[word]

@@ -42,6 +42,9 @@ func newIncast(v param.Values) (Generator, error) {
 		if err != nil {
 			return nil, err
 		}
+		if err := room(float64(len(list))*float64(v.Int("messages")) + float64(v.Int("victimMessages"))); err != nil {
+			return nil, err
+		}
 		p := &Plan{Nodes: e.Hosts, Groups: []string{"incast"}}
 		for _, src := range list {
 			p.train(src, receiver, uint64(v.Bytes("size", e.BDP)), 0, int(v.Int("messages")))

@@ -53,7 +53,7 @@ func flowCount(r *lines.Reader) (int64, error) {
 	if len(r.Fields) != 1 {
 		return 0, r.Errorf("%d columns; expected the number of flows alone on the first line", len(r.Fields))
 	}
-	return r.Whole(r.Fields[0], "number of flows", 1, maxMessages)
+	return r.Whole(r.Fields[0], "number of flows", 1, maxFlows)
 }
 
 func ns3Flow(r *lines.Reader, nodes int) (Flow, error) {

@@ -39,7 +39,7 @@ func TestReadNS3SaysWhatIsWrong(t *testing.T) {
 	for text, want := range map[string]string{
 		"":                              "x: the file is empty; expected the number of flows",
 		"many\n":                        `x:1: number of flows: "many" is not a whole number`,
-		"0\n":                           "x:1: number of flows: 0 is outside 1 to 67108864",
+		"0\n":                           "x:1: number of flows: 0 is outside 1 to 16777216",
 		"0 1 3 100 5 2\n":               "x:1: 6 columns; expected the number of flows alone on the first line",
 		"2\n0 1 3 100 5 2\n":            "x:2: the first line announces 2 flows but there are 1",
 		"1\n0 1 3 100 5 2\n0 1 3 9 5 2": "x:3: the first line announces 1 flows but there are more",

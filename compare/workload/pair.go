@@ -40,6 +40,9 @@ func pair(v param.Values, e Env) (*Plan, error) {
 	if src == dst {
 		return nil, fmt.Errorf("src and dst are both host %d; a host does not send to itself", src)
 	}
+	if err := room(float64(v.Int("messages"))); err != nil {
+		return nil, err
+	}
 	p := &Plan{Nodes: e.Hosts}
 	p.train(int32(src), int32(dst), uint64(v.Bytes("size", e.BDP)), v.Time("start"), int(v.Int("messages")))
 	return p, nil

@@ -35,6 +35,9 @@ func newPermutation(v param.Values) (Generator, error) {
 		if flows > e.Hosts {
 			return nil, fmt.Errorf("flows: %d is more than the %d hosts of the fabric", flows, e.Hosts)
 		}
+		if err := room(float64(e.Hosts) * float64(v.Int("messages"))); err != nil {
+			return nil, err
+		}
 		p := &Plan{Nodes: e.Hosts}
 		to := streamOf(e.Matrix, 0).derangement(e.Hosts)
 		for _, src := range senders(e, flows) {

@@ -58,6 +58,18 @@ type Trigger struct {
 	Count int32 // of a Barrier: activations it waits for, at least 1
 }
 
+// maxFlows bounds the flows of a plan (about a gigabyte of them), so that a slip of the pen ends in
+// a message.
+const maxFlows = 1 << 24
+
+// room reports that so many flows are too many.
+func room(flows float64) error {
+	if flows <= maxFlows {
+		return nil
+	}
+	return fmt.Errorf("this makes about %.3g flows; expected at most %d", flows, maxFlows)
+}
+
 // at adds a flow that starts at an instant and is measured.
 func (p *Plan) at(src, dst int32, bytes uint64, start instant.Time) *Flow {
 	p.Flows = append(p.Flows, Flow{Src: src, Dst: dst, Bytes: bytes, Start: start, Measured: true})

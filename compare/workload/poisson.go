@@ -20,7 +20,7 @@ func init() {
 			{Name: "warmup", Kind: param.Duration, Default: "500us", Doc: "flows that arrive in this time load the fabric and are not measured", Max: float64(1000 * instant.Second)},
 			{Name: "duration", Kind: param.Duration, Default: "2ms", Doc: "flows that arrive in this time after the warm-up are measured", Min: 1, Max: float64(1000 * instant.Second)},
 			{Name: "cooldown", Kind: param.Duration, Default: "500us", Doc: "flows go on arriving for this time, unmeasured, so that the last measured ones see the load too", Max: float64(1000 * instant.Second)},
-			{Name: "maxFlows", Kind: param.Int, Default: "0", Doc: "arrivals end after so many flows in all; 0: no limit", Max: maxMessages},
+			{Name: "maxFlows", Kind: param.Int, Default: "0", Doc: "arrivals end after so many flows in all; 0: no limit", Max: maxFlows},
 		},
 		New: newPoisson,
 	})
@@ -80,10 +80,13 @@ func (s *sources) Pop() any   { panic("workload: no source ends") }
 func (p *Plan) arrivals(v param.Values, e Env, cdf *CDF) error {
 	until := float64(p.MeasureUntil + v.Time("cooldown"))
 	limit := int(v.Int("maxFlows"))
-	if limit == 0 {
-		limit = maxMessages
-	}
 	gap := float64(cdf.Mean()*8) / float64(v.Float("load")*float64(e.LineRateBps)) * float64(instant.Second)
+	if limit == 0 {
+		limit = math.MaxInt
+		if err := room(until / gap * float64(e.Hosts)); err != nil {
+			return err
+		}
+	}
 	queue := make(sources, e.Hosts)
 	for h := range queue {
 		from := streamOf(e.Matrix, uint64(h))
@@ -94,9 +97,6 @@ func (p *Plan) arrivals(v param.Values, e Env, cdf *CDF) error {
 		p.arrive(&queue[0], e.Hosts, cdf)
 		queue[0].at += queue[0].from.exponential(gap)
 		heap.Fix(&queue, 0)
-	}
-	if len(p.Flows) == maxMessages {
-		return fmt.Errorf("more than %d flows arrive in %v; expected a shorter duration or maxFlows", maxMessages, instant.Time(until))
 	}
 	if len(p.Flows) == 0 {
 		return fmt.Errorf("no flow arrives in %v: the mean time between arrivals at a host is %v", instant.Time(until), instant.Time(gap))

@@ -24,6 +24,9 @@ func ringAllReduce(v param.Values, e Env) (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := room(float64(len(list)) * float64(len(list[0])) * 2 * float64(len(list[0])-1)); err != nil {
+		return nil, err
+	}
 	p := &Plan{Nodes: e.Hosts}
 	for _, ranks := range list {
 		p.ring(ranks, uint64(v.Bytes("size", e.BDP)))

@@ -22,6 +22,9 @@ func tornado(v param.Values, e Env) (*Plan, error) {
 	if e.Hosts < 2 {
 		return nil, fmt.Errorf("a tornado needs at least 2 hosts, the fabric has %d", e.Hosts)
 	}
+	if err := room(float64(e.Hosts) * float64(v.Int("messages"))); err != nil {
+		return nil, err
+	}
 	p := &Plan{Nodes: e.Hosts}
 	for src := range e.Hosts {
 		dst := (src + e.Hosts/2) % e.Hosts
