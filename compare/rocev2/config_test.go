@@ -110,6 +110,8 @@ func TestModeRules(t *testing.T) {
 	require.Equal(t, 1, irn.AckReqEvery)
 	require.Zero(t, preset(ModeStandard, LossSelective, true).TimeoutLow, "over PFC, silence is a pause")
 
+	require.Equal(t, irn, preset(ModeFavourable, LossSelective, false), "the same IRN from either")
+
 	sel := preset(ModeHardware, LossSelective, false)
 	require.Equal(t, 128, sel.MaxOutstanding)
 	require.True(t, sel.CNPOnNAK)
