@@ -26,6 +26,7 @@ type ccc struct {
 	scheduled Time
 	baseRTT   Time
 	srtt      Time   // smoothed; 0 before the first sample
+	least     Time   // smallest sample; 0 before the first
 	runEV     uint16 // entropy value of the current run
 	runLeft   uint16 // packets it may still serve
 }
@@ -161,11 +162,16 @@ func (e *Endpoint) fireContext(now, at Time, ci uint32) {
 // sample folds an RTT measurement into the smoothed one (RFC 6298, weight 1/8).
 func (c *ccc) sample(rtt Time) {
 	if c.srtt == 0 {
-		c.srtt = rtt
+		c.srtt, c.least = rtt, rtt
 		return
 	}
 	c.srtt += (rtt - c.srtt) / 8
+	c.least = min(c.least, rtt)
 }
+
+// tooSoon tells whether an answer that comes so long after a packet was sent cannot be about
+// that transmission: the configured base RTT says nothing of near peers, so it is measured.
+func (c *ccc) tooSoon(after Time) bool { return after < c.least-c.least/4 }
 
 // expectedRTT is the smoothed round trip, or the idle one before there is a sample.
 func (c *ccc) expectedRTT() Time {

@@ -108,7 +108,7 @@ func (e *Endpoint) stale(now Time, pd *sendPDC, n *wire.Nack) bool {
 	if r.tries == 1 {
 		return false
 	}
-	return n.Flags&wire.NackRetx == 0 || now-r.sentAt < e.contexts[pd.context].baseRTT/2
+	return n.Flags&wire.NackRetx == 0 || e.contexts[pd.context].tooSoon(now-r.sentAt)
 }
 
 // goBack sends everything from the expected PSN on again: the answer of an ordered target to a
@@ -119,7 +119,7 @@ func (e *Endpoint) goBack(now Time, i, expected uint32) {
 		return
 	}
 	r := e.packet(pd, expected)
-	if r.tries > 1 && now-r.sentAt < e.contexts[pd.context].baseRTT/2 {
+	if r.tries > 1 && e.contexts[pd.context].tooSoon(now-r.sentAt) {
 		return
 	}
 	e.loseFrom(pd, expected)
