@@ -77,3 +77,45 @@ func TestDemo(t *testing.T) {
 		require.Equal(t, "rocev2,qps=4", s.Protocols[1].Label)
 	}
 }
+
+// The example of the documented scenario file.
+const documented = `name: my-permutation
+fabric:
+  topology: fattree            # leafspine | fattree | single | dumbbell | ... (weft list topologies)
+  hosts: 128
+  tiers: 3
+  rate: 400Gbps                # host and fabric links unless a tier says otherwise
+  linkDelay: 500ns             # propagation per link
+  switchDelay: 500ns           # per switch
+  oversubscription: 1
+  payloadMTU: 4096             # payload bytes per packet
+  linkOverhead: 38B            # Ethernet header, FCS, preamble, gap
+  buffer: {perSwitch: 0, alpha: 1}      # 0: sized by the topology, printed
+  reroute: {local: 50us, global: 10ms}  # or never
+  loss: {random: 0}            # per link and direction
+classes:                       # a protocol names its class
+  uet:    {queue: 1bdp, ecnMin: 0.2bdp, ecnMax: 0.8bdp, trim: true,  flowControl: none}
+  rocev2: {ecnMin: 400KB, ecnMax: 1600KB, ecnP: 0.2, flowControl: pfc, headroom: auto}
+faults:
+  - {at: 100us, for: 100us, link: "leaf0-spine1", kind: down}
+workload: {kind: permutation, size: 2MiB}
+protocols:
+  - uet,congestion=nscc,spray=reps
+  - {protocol: "rocev2,congestion=dcqcn", label: "RoCE v2 over PFC"}
+seeds: 1..5
+`
+
+func TestDocumentedExample(t *testing.T) {
+	all, err := scenario.Read("my.yaml", []byte(documented), scenario.Options{})
+	require.NoError(t, err)
+	s := all[0]
+	require.Equal(t, "tor0-agg1", s.Fabric.Network.Links[s.Faults[0].Links[0]].Name, "leaves and spines of a tree with pods")
+	require.Equal(t, "RoCE v2 over PFC", s.Protocols[1].Label)
+	require.Equal(t, "uet,congestion=nscc,spray=reps", s.Protocols[0].Label)
+
+	// What differs from the defaults of a protocol is part of its name in the results.
+	changed, err := scenario.Read("my.yaml", []byte(documented), scenario.Options{Set: []string{"classes.uet.trim=false"}})
+	require.NoError(t, err)
+	require.Contains(t, changed[0].Protocols[0].String(), ",class.trim=false")
+	require.NotContains(t, s.Protocols[0].String(), "class.")
+}

@@ -3,6 +3,7 @@ package scenario
 import (
 	"fmt"
 	"path"
+	"strings"
 
 	"github.com/weft-transport/weft/compare/topofile"
 	"github.com/weft-transport/weft/emulator"
@@ -82,15 +83,29 @@ func (f *Fabric) LossByLink() []Loss {
 	return losses
 }
 
+// alias says the names of switches in the words of trees with pods, or of those without.
+var alias = strings.NewReplacer("leaf", "tor", "spine", "agg", "tor", "leaf", "agg", "spine")
+
 // links returns the links whose names match a pattern such as "leaf0-spine*" (path.Match), with
-// their other directions unless oneWay.
+// their other directions unless oneWay. Where no link is called so, leaf and tor, and spine and agg,
+// are the same word, so that a fault can be taken from one topology to another.
 func (f *Fabric) links(pattern string, oneWay bool) ([]int, error) {
 	if _, err := path.Match(pattern, ""); err != nil {
 		return nil, fmt.Errorf("%q is not a pattern of link names (%v)", pattern, err)
 	}
+	found := f.match(pattern, oneWay)
+	if found == nil {
+		found = f.match(alias.Replace(pattern), oneWay)
+	}
+	if found == nil {
+		return nil, fmt.Errorf("no link is called %q; links are called %s", pattern, f.someLinks())
+	}
+	return found, nil
+}
+
+func (f *Fabric) match(pattern string, oneWay bool) (found []int) {
 	n := f.Network
 	chosen := make([]bool, len(n.Links))
-	var found []int
 	for i := range n.Links {
 		if match, _ := path.Match(pattern, n.Links[i].Name); match {
 			chosen[i] = true
@@ -104,10 +119,7 @@ func (f *Fabric) links(pattern string, oneWay bool) ([]int, error) {
 			found = append(found, i)
 		}
 	}
-	if found == nil {
-		return nil, fmt.Errorf("no link is called %q; links are called %s", pattern, f.someLinks())
-	}
-	return found, nil
+	return found
 }
 
 // someLinks gives examples of link names: the first up of each tier.
