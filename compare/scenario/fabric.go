@@ -268,7 +268,8 @@ func (f *Fabric) build(r *reader, entry param.Entry[emulator.Topology]) {
 	}
 	f.Spec.Hosts = f.Network.Hosts
 	if declares(entry.Params, "file") {
-		f.Spec.RateBps = f.LineRateBps()
+		f.Spec.RateBps, f.Spec.SwitchDelay = f.LineRateBps(), f.Network.SwitchDelay
+		f.Spec.LinkDelay = f.Network.Links[0].Delay // for reports: that of the first host
 	}
 	if f.Topology == "ns3" {
 		if f.FileLoss, err = topofile.Losses(f.Params.Word("file")); err != nil {

@@ -242,22 +242,24 @@ func (t *FatTree) checkOversubscription() error {
 // Network builds the fabric. s holds what a scenario says besides; it may not contradict.
 func (t *FatTree) Network(s emulator.Spec) (*emulator.Network, error) {
 	err := agree(s, t.Nodes, t.Tier[0].RateBps)
-	if err == nil && s.SwitchDelay != 0 {
-		err = fmt.Errorf("switchDelay comes from the file; expected it to be left out")
-	}
 	if err != nil {
 		return nil, err
 	}
+	given := s.SwitchDelay
 	s = emulator.Spec{Hosts: t.Nodes, RateBps: t.Tier[0].RateBps, Oversubscription: 1}
 	for _, tier := range t.Tier[:t.Tiers] {
 		s.TierRateBps = append(s.TierRateBps, tier.RateBps)
 		s.TierDelay = append(s.TierDelay, tier.LinkDelay)
 	}
 	n, err := t.build(s)
-	if err == nil {
-		t.setSwitchDelays(n)
+	if err != nil {
+		return nil, err
 	}
-	return n, err
+	t.setSwitchDelays(n)
+	if given != 0 && given != n.SwitchDelay {
+		return nil, fmt.Errorf("switchDelay: %v contradicts the file; expected it to be left out", given)
+	}
+	return n, nil
 }
 
 func (t *FatTree) build(s emulator.Spec) (*emulator.Network, error) {

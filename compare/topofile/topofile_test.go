@@ -42,7 +42,7 @@ func TestSampleTree(t *testing.T) {
 	_, err = topology(emulator.Spec{RateBps: 1e9})
 	require.EqualError(t, err, "rate: 1000000000 bit/s contradicts the file, whose host links have 100000000000")
 	_, err = topology(emulator.Spec{SwitchDelay: 1})
-	require.EqualError(t, err, "switchDelay comes from the file; expected it to be left out")
+	require.EqualError(t, err, "switchDelay: 1ps contradicts the file; expected it to be left out")
 	_, err = topology(emulator.Spec{LinkDelay: 1})
 	require.EqualError(t, err, "linkDelay, tierDelays, tierRates and oversubscription come from the file; expected them to be left out")
 }
