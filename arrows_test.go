@@ -29,7 +29,7 @@ var arrows = []struct {
 	{"transport/wire", nil, "formats know bytes and nothing else"},
 	{"transport/core", []string{"transport/instant", "transport/param", "transport/wire", "congestion", "spray"}, "the protocol knows neither clock nor socket nor fabric"},
 	{"emulator", []string{"transport/instant", "transport/param", "transport/core"}, "the fabric knows the seam, not the protocols"},
-	{"compare/rocev2/wire", nil, "formats know bytes and nothing else"},
+	{"compare/rocev2/wire", []string{"transport/instant"}, "formats know bytes, and the units of their timer codes"},
 	{"compare", []string{"compare", "emulator", "transport", "congestion", "spray"}, "comparisons use everything below"},
 	{"cmd", []string{"compare"}, "the command is wiring"},
 }

@@ -46,6 +46,13 @@ type Protocol interface {
 	Rules() []string
 }
 
+// GoesBack is implemented by protocols that may send everything from a lost packet on again. A
+// loss of every n-th packet can then hit the same packet for ever.
+type GoesBack interface {
+	// GoBackWindow returns how many packets may be outstanding when it goes back; 0: it does not go back.
+	GoBackWindow(env Env) int64
+}
+
 // Registry holds every known protocol. A protocol with a choice of algorithms declares it as a param.Choice,
 // so that SPECs can set "congestion.gamma"; "class.x" is for the settings of its class.
 var Registry = param.Registry[Protocol]{Noun: "protocol"}

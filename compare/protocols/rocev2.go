@@ -106,6 +106,18 @@ func (r *roce) NewHost(self core.Addr, env protocol.Env) (core.Host, error) {
 	return rocev2.New(self, c)
 }
 
+// GoBackWindow is the window of a queue pair, or what it sends in a round trip if it has none.
+func (r *roce) GoBackWindow(env protocol.Env) int64 {
+	if r.loss != rocev2.LossGoBackN {
+		return 0
+	}
+	packets := max(1, env.BDP/env.WireMTU)
+	if r.v.Has("window") {
+		packets = min(packets, r.v.Bytes("window", env.BDP)/env.PayloadMTU)
+	}
+	return max(1, packets)
+}
+
 func (r *roce) Rules() []string {
 	rules := []string{
 		fmt.Sprintf("RoCE v2, mode %s: %s", r.mode, rocev2.Doc(r.mode)),

@@ -103,6 +103,14 @@ func (o ordered) Send(now instant.Time, m core.Message) error {
 	return o.Endpoint.Send(now, m)
 }
 
+// GoBackWindow is the largest window of an ordered context.
+func (u *uet) GoBackWindow(env protocol.Env) int64 {
+	if u.v.Word("mode") == "rud" {
+		return 0
+	}
+	return max(1, env.BDP*3/2/env.WireMTU)
+}
+
 // rtoFloor is the longest that a packet can take when nothing is lost: the base RTT, and a full
 // queue at every hop of the longest way; at least two base RTTs.
 func rtoFloor(env protocol.Env) instant.Time {

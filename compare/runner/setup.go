@@ -51,11 +51,29 @@ func NewSetting(s *scenario.Scenario) (*Setting, error) {
 	set.BaseRTT = ruler.LongestRTT(set.wireFull, set.wireAck)
 	set.BDP = int64(float64(s.Fabric.LineRateBps()) / 8 * set.BaseRTT.Seconds())
 	for i := range s.Protocols {
-		if err := s.Protocols[i].CheckClass(set.BDP); err != nil {
+		if err := set.check(&s.Protocols[i]); err != nil {
 			return nil, fmt.Errorf("protocol %s: %w", s.Protocols[i].Label, err)
 		}
 	}
 	return set, nil
+}
+
+// check refuses what cannot be known to be wrong before the fabric is measured.
+func (set *Setting) check(e *scenario.Entry) error {
+	if err := e.CheckClass(set.BDP); err != nil {
+		return err
+	}
+	back, ok := e.Protocol.(protocol.GoesBack)
+	if !ok {
+		return nil
+	}
+	window := back.GoBackWindow(set.env(e, scenario.SeedSet{}, nil))
+	for _, l := range set.Scenario.Fabric.LossByLink() {
+		if err := scenario.CheckEvery(l.Every, window); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Ideal returns the completion time of a flow that has the network for itself and sends at the

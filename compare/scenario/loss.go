@@ -10,7 +10,7 @@ import (
 // A Loss says how a link loses packets, in one direction, apart from full queues. All parts act
 // on their own.
 type Loss struct {
-	Random  float64 // probability for a full packet; smaller packets are lost as often
+	Random  float64 // probability for a full packet; smaller ones are lost less often, in proportion to their size
 	Corrupt float64 // probability that a full packet arrives damaged and fails its checksum
 	Every   int64   // every n-th data packet is lost; 0: none
 	Burst   Burst
