@@ -42,6 +42,7 @@ type play struct {
 	fired    []int32   // activations by trigger, index plus one
 	open     int       // messages that are neither finished nor failed at both ends
 	broken   error
+	cargo    *cargo // the bytes of the messages; nil: they are virtual
 	events   [16]core.Event
 }
 
@@ -66,26 +67,47 @@ func newPlay(plan *workload.Plan, fabric *emulator.Fabric) *play {
 }
 
 // attach puts the Stack of a host behind its card, with an ear for its events.
-func (p *play) attach(h int, host core.Host, proto core.Proto) {
+func (p *play) attach(h int, host core.Host, proto core.Proto, opt Options) {
 	p.hosts[h] = host
-	p.fabric.Attach(h, &listener{Host: host, play: p, self: h}, proto, 1)
+	l := &listener{Stack: host, play: p, self: h}
+	if opt.Wrap != nil {
+		l.Stack = opt.Wrap(h, host)
+	}
+	if opt.Check {
+		l.books, _ = host.(auditor)
+	}
+	p.fabric.Attach(h, l, proto, 1)
 }
 
 // A listener hands a host's events to the play after each call that may cause some.
 type listener struct {
-	core.Host
-	play *play
-	self int
+	core.Stack
+	play  *play
+	self  int
+	books auditor // nil: not looked at
+	calls int
 }
 
 func (l *listener) HandlePacket(now instant.Time, pkt *core.Packet) {
-	l.Host.HandlePacket(now, pkt)
+	l.Stack.HandlePacket(now, pkt)
 	l.play.hear(now, l.self)
+	l.audit()
 }
 
 func (l *listener) HandleTimeout(now instant.Time) {
-	l.Host.HandleTimeout(now)
+	l.Stack.HandleTimeout(now)
 	l.play.hear(now, l.self)
+	l.audit()
+}
+
+// audit looks at the books of a host now and then.
+func (l *listener) audit() {
+	const every = 37 // a prime: in step with nothing
+	if l.calls++; l.books != nil && l.calls%every == 0 {
+		if err := l.books.Audit(); err != nil {
+			l.play.fail("%v", err)
+		}
+	}
 }
 
 // begin starts the flows that are due and arranges the next start.
@@ -107,7 +129,14 @@ func (p *play) send(now instant.Time, flow int32) {
 	id := uint64(len(p.messages))
 	p.messages = append(p.messages, message{flow: flow, start: now})
 	p.open++
-	err := p.hosts[f.Src].Send(now, core.Message{To: core.Addr(f.Dst), Length: f.Bytes, RemoteKey: id, Cookie: id})
+	m := core.Message{To: core.Addr(f.Dst), Length: f.Bytes, RemoteKey: id, Cookie: id}
+	var err error
+	if p.cargo != nil {
+		err = p.cargo.load(&m, p.hosts[f.Src], p.hosts[f.Dst])
+	}
+	if err == nil {
+		err = p.hosts[f.Src].Send(now, m)
+	}
 	if err != nil {
 		p.fail("flow %d (%d->%d): %v", flow, f.Src, f.Dst, err)
 		return
@@ -131,7 +160,7 @@ func (p *play) hear(now instant.Time, h int) {
 func (p *play) take(now instant.Time, h int, e core.Event) {
 	id := e.Cookie
 	if e.Kind == core.Delivered {
-		id = e.RemoteKey
+		id = p.idOf(h, e.RemoteKey)
 	}
 	if id >= uint64(len(p.messages)) {
 		p.fail("host %d reports message %d of %d", h, id, len(p.messages))
@@ -146,6 +175,7 @@ func (p *play) take(now instant.Time, h int, e core.Event) {
 			return
 		}
 		m.delivered, m.received = true, now
+		p.check(id, p.cargo.arrived)
 		p.activate(now, f.RecvDone)
 	case core.Completed:
 		if m.state != running || !m.delivered || int(f.Src) != h {
@@ -153,11 +183,32 @@ func (p *play) take(now instant.Time, h int, e core.Event) {
 			return
 		}
 		m.state, m.sent, m.resent, m.timeouts = finished, now, e.Retransmits, e.Timeouts
+		p.check(id, p.cargo.acknowledged)
 		p.activate(now, f.SendDone)
 		p.close()
 	case core.Failed:
+		if m.state != running || int(f.Src) != h {
+			p.fail("flow %d (%d->%d): failed at host %d, ended before: %v", m.flow, f.Src, f.Dst, h, m.state != running)
+			return
+		}
 		m.state, m.resent, m.timeouts = failed, e.Retransmits, e.Timeouts
 		p.close()
+	}
+}
+
+// idOf returns the number of a message by the key that its target reports.
+func (p *play) idOf(host int, key uint64) uint64 {
+	if p.cargo != nil {
+		return p.cargo.idOf(host, key)
+	}
+	return key
+}
+
+// check looks at the bytes of a message.
+func (p *play) check(id uint64, look func(id uint64) error) {
+	if err := look(id); err != nil {
+		f := &p.plan.Flows[p.messages[id].flow]
+		p.fail("flow %d (%d->%d, %d bytes): %v", p.messages[id].flow, f.Src, f.Dst, f.Bytes, err)
 	}
 }
 
