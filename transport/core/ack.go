@@ -36,7 +36,6 @@ func (e *Endpoint) acknowledge(now Time, p *Packet, t uint32, r *wire.Request, s
 		v.op, v.length = wire.RespResponse, 0
 		v.flags |= uint8(wire.AckClear)
 	}
-	e.control.push(&v)
 }
 
 func (e *Endpoint) ackDue(g *recvPDC, p *Packet, r *wire.Request, result wire.ReturnCode) bool {
@@ -51,10 +50,12 @@ func (e *Endpoint) ackDue(g *recvPDC, p *Packet, r *wire.Request, result wire.Re
 		p.ECN == CE && !e.cfg.ACK.IgnoreCE || e.cfg.ACK.PerPacket
 }
 
-// ackFor prepares the ACK that answers a request, with the default response.
-func (e *Endpoint) ackFor(now Time, p *Packet, t uint32, r *wire.Request) controlEntry {
-	return controlEntry{at: now, peer: p.From, psn: r.PSN, own: targetID(t), remote: r.SPDCID, ev: p.EV, kind: sendAck,
+// ackFor queues the ACK that answers a request, with the default response.
+func (e *Endpoint) ackFor(now Time, p *Packet, t uint32, r *wire.Request) *controlEntry {
+	v := e.control.add()
+	*v = controlEntry{at: now, peer: p.From, psn: r.PSN, own: targetID(t), remote: r.SPDCID, ev: p.EV, kind: sendAck,
 		op: wire.RespDefault, flags: uint8(ackFlagsFor(p, r.Flags&wire.RequestRetx != 0))}
+	return v
 }
 
 // ackFlagsFor echoes what the source needs to know of the packet that caused an ACK.
@@ -140,9 +141,9 @@ func (e *Endpoint) answerAckRequest(now Time, p *Packet, t uint32, h *wire.Contr
 		e.refuse(now, p, targetID(t), h.SPDCID, h.PSN, wire.NackPktNotRcvd, 0)
 		return
 	}
-	v := controlEntry{at: now, peer: p.From, psn: h.PSN, own: targetID(t), remote: g.remote, ev: p.EV, kind: sendAck, op: wire.RespDefault}
-	e.repeatResponse(g, h.PSN, &v)
-	e.control.push(&v)
+	v := e.control.add()
+	*v = controlEntry{at: now, peer: p.From, psn: h.PSN, own: targetID(t), remote: g.remote, ev: p.EV, kind: sendAck, op: wire.RespDefault}
+	e.repeatResponse(g, h.PSN, v)
 }
 
 // handleAck takes an ACK or ACK_CC.
@@ -150,9 +151,9 @@ func (e *Endpoint) handleAck(now Time, p *Packet, header []byte, t wire.Type) {
 	var a wire.AckCC
 	var why wire.Reason
 	if t == wire.TypeAckCC {
-		a, why = wire.ParseAckCC(header)
+		why = a.Parse(header)
 	} else {
-		a.Ack, why = wire.ParseAck(header)
+		why = a.Ack.Parse(header)
 	}
 	i := uint32(0)
 	if why == wire.OK {
@@ -354,7 +355,8 @@ func (e *Endpoint) respond(now Time, i uint32, a *wire.AckCC, ses []byte) (progr
 	}
 	result := wire.RCOK
 	if a.Next == wire.NextResponse {
-		if s, why := wire.ParseResponse(ses); why == wire.OK {
+		var s wire.Response
+		if s.Parse(ses) == wire.OK {
 			result = s.Code
 		}
 	}

@@ -40,13 +40,16 @@ type controlQueue struct {
 	count uint32
 }
 
-func (q *controlQueue) push(v *controlEntry) {
+// add appends an entry for the caller to fill; it is valid until the next one.
+func (q *controlQueue) add() *controlEntry {
 	if int(q.count) == len(q.ring) {
 		q.grow()
 	}
-	q.ring[(q.first+q.count)&uint32(len(q.ring)-1)] = *v
 	q.count++
+	return &q.ring[(q.first+q.count-1)&uint32(len(q.ring)-1)]
 }
+
+func (q *controlQueue) push(v *controlEntry) { *q.add() = *v }
 
 func (q *controlQueue) grow() {
 	ring := make([]controlEntry, max(4, 2*len(q.ring)))
@@ -113,8 +116,8 @@ func (e *Endpoint) command(now Time, i uint32, kind wire.ControlType, flags wire
 // handleControl takes a control packet: commands of an initiator go to the target context,
 // requests of a target to the source context.
 func (e *Endpoint) handleControl(now Time, p *Packet, header []byte) {
-	h, why := wire.ParseControl(header)
-	if why != wire.OK {
+	var h wire.Control
+	if h.Parse(header) != wire.OK {
 		e.counters.Malformed++
 		return
 	}

@@ -25,9 +25,9 @@ func isRetx(p *Packet) bool { return p.Header[1]&uint8(wire.RequestRetx) != 0 }
 
 // handleNack takes a refusal of one of our packets.
 func (e *Endpoint) handleNack(now Time, p *Packet, header []byte) {
-	n, why := wire.ParseNack(header)
+	var n wire.Nack
 	i := uint32(0)
-	if why == wire.OK && n.Flags&wire.NackRUDI == 0 {
+	if n.Parse(header) == wire.OK && n.Flags&wire.NackRUDI == 0 {
 		i = e.source(n.DPDCID, p.From)
 	}
 	if i == 0 {

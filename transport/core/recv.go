@@ -5,8 +5,8 @@ import "github.com/weft-transport/weft/transport/wire"
 // handleRequest takes a request: it finds the context, sorts out duplicates and what lies
 // outside the window, and lets the rest write memory.
 func (e *Endpoint) handleRequest(now Time, p *Packet, header []byte) {
-	r, why := wire.ParseRequest(header)
-	if why != wire.OK {
+	var r wire.Request
+	if r.Parse(header) != wire.OK {
 		e.malformed(p)
 		return
 	}
@@ -97,7 +97,7 @@ func parseSES(r *wire.Request, b []byte, p *Packet, s *wire.Standard) bool {
 	var why wire.Reason
 	switch r.Next {
 	case wire.NextStandard:
-		*s, why = wire.ParseStandard(b)
+		why = s.Parse(b)
 		if s.Flags&wire.SESStart != 0 {
 			s.PayloadLength = uint16(p.Payload.Length)
 		}
@@ -145,8 +145,7 @@ func (e *Endpoint) duplicate(now Time, p *Packet, t uint32, r *wire.Request, ses
 	}
 	v := e.ackFor(now, p, t, r)
 	_, _, v.message, _ = wire.PeekSES(ses)
-	e.repeatResponse(g, r.PSN, &v)
-	e.control.push(&v)
+	e.repeatResponse(g, r.PSN, v)
 	g.since = 0
 }
 

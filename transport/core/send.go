@@ -142,7 +142,8 @@ func (e *Endpoint) sendNext(now Time, i uint32, units uint8, p *Packet) {
 	pd.next++
 	pd.undone++
 	r := &e.sent[pd.room.slot(psn)]
-	*r = sentPacket{message: mi, chunk: m.sent, units: units, tries: 1}
+	r.message, r.chunk, r.units, r.tries = mi, m.sent, units, 1
+	r.rtos, r.nacks, r.epoch, r.flags = 0, 0, 0, 0
 	pd.room.clear(e.got, psn)
 	pd.room.clear(e.lostMap, psn)
 	m.records++
@@ -217,8 +218,10 @@ func (e *Endpoint) fillData(pd *sendPDC, r *sentPacket, m *sendMessage, p *Packe
 // putRequest writes the PDS header.
 func (e *Endpoint) putRequest(i, psn uint32, flags wire.RequestFlags, p *Packet) int {
 	pd := &e.pdcs[i]
-	h := wire.Request{Type: wire.TypeRUD, Next: wire.NextStandard, Flags: flags, ClearOffset: int16(pd.cleared - psn),
-		PSN: psn, SPDCID: uint16(i), DPDCID: pd.remote}
+	var h wire.Request // set field by field: a literal is built aside and copied
+	h.Type, h.Next, h.Flags = wire.TypeRUD, wire.NextStandard, flags
+	h.ClearOffset, h.PSN = int16(pd.cleared-psn), psn
+	h.SPDCID, h.DPDCID = uint16(i), pd.remote
 	if pd.mode == ROD {
 		h.Type = wire.TypeROD
 	}
@@ -231,9 +234,11 @@ func (e *Endpoint) putRequest(i, psn uint32, flags wire.RequestFlags, p *Packet)
 
 // putSES writes the semantic header: a remote write.
 func (e *Endpoint) putSES(r *sentPacket, m *sendMessage, last bool, p *Packet) int {
-	h := wire.Standard{Opcode: wire.OpWrite, Flags: wire.SESRelative,
-		Target:    wire.Target{JobID: e.cfg.JobID, PIDOnFEP: e.cfg.PIDOnFEP, ResourceIndex: e.cfg.ResourceIndex},
-		MessageID: m.id, Initiator: uint32(e.cfg.Self), RequestLength: uint32(m.length), BufferOffset: m.remoteOffset, Key: m.remoteKey}
+	var h wire.Standard
+	h.Opcode, h.Flags = wire.OpWrite, wire.SESRelative
+	h.JobID, h.PIDOnFEP, h.ResourceIndex = e.cfg.JobID, e.cfg.PIDOnFEP, e.cfg.ResourceIndex
+	h.MessageID, h.Initiator, h.RequestLength = m.id, uint32(e.cfg.Self), uint32(m.length)
+	h.BufferOffset, h.Key = m.remoteOffset, m.remoteKey
 	if last {
 		h.Flags |= wire.SESEnd
 	}

@@ -78,12 +78,19 @@ func (a *Ack) get(b []byte, p Prologue) Reason {
 
 // ParseAck reads a plain ACK.
 func ParseAck(b []byte) (a Ack, why Reason) {
+	why = a.Parse(b)
+	return a, why
+}
+
+// Parse reads a plain ACK in place, which is faster than by value.
+func (a *Ack) Parse(b []byte) (why Reason) {
+	*a = Ack{}
 	p, why := head(b, AckSize, 1<<TypeAck)
 	if why != OK {
-		return a, why
+		return why
 	}
 	why = a.get(b, p)
-	return a, why
+	return why
 }
 
 // A CCType says what the last eight bytes of an ACK_CC hold.
@@ -164,12 +171,19 @@ func (a *AckCC) state() uint64 {
 
 // ParseAckCC reads an ACK_CC.
 func ParseAckCC(b []byte) (a AckCC, why Reason) {
+	why = a.Parse(b)
+	return a, why
+}
+
+// Parse reads an ACK_CC in place, which is faster than by value.
+func (a *AckCC) Parse(b []byte) (why Reason) {
+	*a = AckCC{}
 	p, why := head(b, AckCCSize, 1<<TypeAckCC)
 	if why != OK {
-		return a, why
+		return why
 	}
 	if why = a.get(b, p); why != OK {
-		return a, why
+		return why
 	}
 	a.CCType, a.CCFlags, a.MPR = CCType(b[12]>>4), b[12]&15, b[13]
 	a.SackOffset = int16(binary.BigEndian.Uint16(b[14:]))
@@ -178,9 +192,9 @@ func ParseAckCC(b []byte) (a AckCC, why Reason) {
 	a.OOO = uint16(s)
 	if a.CCType == CCCredit {
 		a.Credit = uint32(s >> 40)
-		return a, OK
+		return OK
 	}
 	a.ServiceTime, a.Restore = uint16(s>>48), s>>47&1 != 0
 	a.Penalty, a.RcvdBytes = uint8(s>>40&0x7f), uint32(s>>16&0xffffff)
-	return a, OK
+	return OK
 }

@@ -66,9 +66,16 @@ func (r *Request) Put(b []byte) int {
 
 // ParseRequest reads any of the four requests.
 func ParseRequest(b []byte) (r Request, why Reason) {
+	why = r.Parse(b)
+	return r, why
+}
+
+// Parse reads any of the four requests in place, which is faster than by value.
+func (r *Request) Parse(b []byte) (why Reason) {
+	*r = Request{}
 	p, why := head(b, RequestSize, requestTypes)
 	if why != OK {
-		return r, why
+		return why
 	}
 	r.Type, r.Next, r.Flags = p.Type(), p.Next(), RequestFlags(p.Flags())
 	r.ClearOffset = int16(binary.BigEndian.Uint16(b[2:]))
@@ -79,17 +86,17 @@ func ParseRequest(b []byte) (r Request, why Reason) {
 		r.Info, r.PSNOffset, r.DPDCID = uint8(r.DPDCID>>12), r.DPDCID&MaxPSNOffset, 0
 	}
 	if r.SPDCID == 0 {
-		return r, BadPDCID
+		return BadPDCID
 	}
 	if r.Type == TypeRUD || r.Type == TypeROD {
-		return r, OK
+		return OK
 	}
 	if len(b) < RequestCCSize {
-		return r, Short
+		return Short
 	}
 	state := binary.BigEndian.Uint32(b[12:])
 	r.CCC, r.CreditTarget = uint8(state>>24), state&0xffffff
-	return r, OK
+	return OK
 }
 
 // Size returns the header's length on the wire, 12 or 16.

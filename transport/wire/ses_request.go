@@ -90,11 +90,18 @@ func (s *Standard) Put(b []byte) int {
 
 // ParseStandard reads a standard request.
 func ParseStandard(b []byte) (s Standard, why Reason) {
+	why = s.Parse(b)
+	return s, why
+}
+
+// Parse reads a standard request in place, which is faster than by value.
+func (s *Standard) Parse(b []byte) (why Reason) {
+	*s = Standard{}
 	if len(b) < StandardSize {
-		return s, Short
+		return Short
 	}
 	if s.Opcode, s.Flags, s.MessageID, why = getCommon(b, &s.Target); why != OK {
-		return s, why
+		return why
 	}
 	s.BufferOffset = binary.BigEndian.Uint64(b[12:])
 	s.Initiator = binary.BigEndian.Uint32(b[20:])
@@ -106,7 +113,7 @@ func ParseStandard(b []byte) (s Standard, why Reason) {
 		s.PayloadLength, s.MessageOffset = uint16(word>>32&0x3fff), uint32(word)
 	}
 	s.RequestLength = binary.BigEndian.Uint32(b[40:])
-	return s, OK
+	return OK
 }
 
 // PeekSES reads what even a trimmed packet keeps of a standard request: opcode, flags and

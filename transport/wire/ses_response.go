@@ -43,17 +43,24 @@ func (r *Response) Put(b []byte) int {
 
 // ParseResponse reads a response without data.
 func ParseResponse(b []byte) (r Response, why Reason) {
+	why = r.Parse(b)
+	return r, why
+}
+
+// Parse reads a response without data in place, which is faster than by value.
+func (r *Response) Parse(b []byte) (why Reason) {
+	*r = Response{}
 	if len(b) < ResponseSize {
-		return r, Short
+		return Short
 	}
 	if r.List, r.Op, r.Code, why = getResponseHead(b); why != OK {
-		return r, why
+		return why
 	}
 	r.MessageID = binary.BigEndian.Uint16(b[2:])
 	word := binary.BigEndian.Uint32(b[4:])
 	r.Generation, r.JobID = uint8(word>>24), word&0xffffff
 	r.ModifiedLength = binary.BigEndian.Uint32(b[8:])
-	return r, OK
+	return OK
 }
 
 // A ResponseData is the SES response with data, 20 bytes; the data follows.
