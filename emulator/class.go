@@ -49,6 +49,7 @@ type Class struct {
 	// 0: dynamic, Alpha times the free shared buffer; XON 0: XOFF less two full packets.
 	XOFF, XON   int64
 	Headroom    int64 // per ingress port, beyond XOFF, for what is under way when a pause takes effect; 0: computed from the link
+	Telemetry   bool  // every switch port reports rate, stamp, bytes sent and queue in the packet (telemetry.go)
 	CreditBytes int64 // for Credit: buffer promised to each upstream link; 0: two link BDPs
 }
 

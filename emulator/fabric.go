@@ -109,6 +109,7 @@ type Fabric struct {
 	rand     rng // random and adaptive choices
 	markRand rng // probabilistic marks and trims
 	cut      []bool
+	notes    notebook
 	cuts     []uint32 // by link: how often it went down
 	ongoing  []*Fault
 
@@ -338,6 +339,7 @@ func (f *Fabric) deliver(h int, i uint32) {
 			break
 		}
 	}
+	f.forget(i)
 	f.packets.free(i)
 	f.Wake(h)
 }
@@ -402,6 +404,7 @@ func (f *Fabric) inject(h int, link int32, i uint32, pkt *core.Packet) {
 		panic(fmt.Sprintf("emulator: host %d sent from %d to %d in class %d", h, pkt.From, pkt.To, pkt.Class))
 	}
 	r := &f.packets.records[i]
+	pkt.Telemetry = 0
 	r.dst = uint32(pkt.To)
 	r.hash = uint32(mix64(uint64(pkt.From)<<40 ^ uint64(pkt.To)<<20 ^ uint64(pkt.EV) ^ uint64(pkt.Proto)<<17))
 	r.size = uint16(pkt.Bytes() + f.cfg.LinkOverhead)

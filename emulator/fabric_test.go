@@ -442,3 +442,50 @@ func BenchmarkPermutation(b *testing.B) {
 	}
 	b.ReportMetric(float64(transmissions)/b.Elapsed().Seconds()/1e6, "Mtx/s")
 }
+
+// A reader keeps the telemetry of the packets that reach it.
+type reader struct {
+	sender
+	fabric *Fabric
+	hops   [][]core.Hop
+}
+
+func (r *reader) HandlePacket(now Time, p *core.Packet) {
+	r.hops = append(r.hops, append([]core.Hop(nil), r.fabric.Hops(p.Telemetry)...))
+	r.sender.HandlePacket(now, p)
+}
+
+func TestTelemetryReportsEveryHop(t *testing.T) {
+	n := build(t, "fattree", nil, hundredGig)
+	f, err := New(n, Config{Classes: []Class{{Name: "data", Telemetry: true}}, LinkOverhead: 64, BufferBytes: 64 << 20})
+	require.NoError(t, err)
+	s := attachSenders(f)
+	end := &reader{fabric: f}
+	f.hosts[15].stacks[0].stack = end
+	for h := range 4 {
+		s[h].to, s[h].count = 15, 50
+		f.Wake(h)
+	}
+	run(t, f, Never-1)
+	require.Len(t, end.hops, 200)
+	queued := int64(0)
+	for _, hops := range end.hops {
+		require.Len(t, hops, 5, "five switches between the pods")
+		last := hops[4]
+		require.Equal(t, int64(100e9), last.RateBps)
+		for i := 1; i < len(hops); i++ {
+			require.Greater(t, hops[i].Stamp, hops[i-1].Stamp)
+		}
+		queued = max(queued, last.QueueBytes)
+	}
+	require.Greater(t, queued, int64(4160), "the last link was shared")
+	require.Equal(t, uint64(200*(4160+5*hopBytes)), f.Port(n.LinkNamed("tor7-h15")).Bytes, "reports weigh something")
+	require.Len(t, f.notes.reports, 1+countFree(f), "every report was given back")
+}
+
+func countFree(f *Fabric) (n int) {
+	for h := f.notes.unused; h != 0; h = f.notes.reports[h].next {
+		n++
+	}
+	return n
+}

@@ -15,12 +15,13 @@ type queue struct {
 
 // A service is the order in which classes are served, worked out once.
 type service struct {
-	groups [MaxClasses]uint8 // sets of classes of equal priority, highest first
-	count  int
-	capped uint8 // classes with a MaxShare
-	pfc    uint8
-	credit uint8
-	deal   []int64 // by link*classes+class: deficit, or what is left of a capped share; nil if not needed
+	groups    [MaxClasses]uint8 // sets of classes of equal priority, highest first
+	count     int
+	capped    uint8 // classes with a MaxShare
+	pfc       uint8
+	credit    uint8
+	telemetry bool
+	deal      []int64 // by link*classes+class: deficit, or what is left of a capped share; nil if not needed
 }
 
 func newService(classes []Class) service {
@@ -47,6 +48,7 @@ func newService(classes []Class) service {
 		if classes[c].MaxShare > 0 && classes[c].MaxShare < 1 {
 			s.capped |= 1 << c
 		}
+		s.telemetry = s.telemetry || classes[c].Telemetry
 		switch classes[c].FlowControl {
 		case PFC:
 			s.pfc |= 1 << c
@@ -145,6 +147,9 @@ func (f *Fabric) serve(link int32) {
 	}
 	q.bytes -= int32(r.size)
 	f.release(link, r)
+	if f.plan.telemetry && f.classes[class].Telemetry {
+		f.stamp(link, i, int64(q.bytes))
+	}
 	f.launch(link, i, r)
 	if p.nonEmpty != 0 {
 		f.setTransmitted(link)
@@ -292,5 +297,6 @@ func (f *Fabric) drop(link int32, i uint32, why DropReason) {
 	case f.plan.credit>>r.class&1 != 0:
 		f.returnCredit(link, r)
 	}
+	f.forget(i)
 	f.packets.free(i)
 }

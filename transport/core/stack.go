@@ -1,6 +1,9 @@
 package core
 
-import "github.com/weft-transport/weft/transport/instant"
+import (
+	"github.com/weft-transport/weft/congestion"
+	"github.com/weft-transport/weft/transport/instant"
+)
 
 // This file is the seam between protocols and carriers: what a carrier moves (Packet), what
 // it drives (Stack), and what a workload asks of a protocol (Host). UET, RoCE v2 and every
@@ -109,6 +112,10 @@ type Stack interface {
 	// Deadline returns when HandleTimeout, or Transmit after it, next has work; Never if none.
 	Deadline() Time
 }
+
+// A Hop is one switch port's report in a packet's in-band telemetry. Stacks that use it ask the
+// carrier, which keeps it, by Packet.Telemetry.
+type Hop = congestion.Hop
 
 // Memory gives access to the registered buffers of one host.
 type Memory interface {
