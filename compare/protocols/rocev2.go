@@ -26,6 +26,7 @@ func init() {
 			{Name: "cnpOnNak", Kind: param.Word, Default: "mode", OneOf: []string{"mode", "true", "false"}, Doc: "every NAK is accompanied by a CNP, as NICs do"},
 			{Name: "acks", Kind: param.Word, Default: "control", OneOf: []string{"control", "data"}, Doc: "class of ACK and NAK: ahead of all data, or in line with it (and paused with it)"},
 			{Name: "window", Kind: param.Bytes, Default: "", Doc: "bytes a queue pair may have outstanding; absent: as the mode says"},
+			{Name: "firstPSN", Kind: param.Int, Default: "", Min: 1, Max: 1<<24 - 1, Doc: "first PSN of every queue pair, to see one wrap; absent: drawn"},
 		},
 		New: func(v param.Values) (protocol.Protocol, error) { return newRoCE(v) },
 	})
@@ -99,6 +100,9 @@ func (r *roce) NewHost(self core.Addr, env protocol.Env) (core.Host, error) {
 	}
 	if r.v.Has("window") {
 		c.MaxOutstanding = int(max(1, r.v.Bytes("window", env.BDP)/env.PayloadMTU))
+	}
+	if r.v.Has("firstPSN") {
+		c.FirstPSN = wire.PSN(r.v.Int("firstPSN"))
 	}
 	if word := r.v.Word("cnpOnNak"); word != "mode" {
 		c.CNPOnNAK = word == "true"

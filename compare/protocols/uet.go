@@ -32,6 +32,7 @@ func init() {
 			{Name: "ackPerPacket", Kind: param.Bool, Default: "false", Doc: "acknowledge every packet (Enb_ACK_Per_Pkt)"},
 			{Name: "baseRTT", Kind: param.Word, Default: "pair", OneOf: []string{"pair", "network"}, Doc: "what congestion control starts from: the idle round trip to the destination, or the longest of the network"},
 			{Name: "count", Kind: param.Word, Default: "spec", OneOf: []string{"spec", "wire"}, Doc: "size of a packet for congestion control: spec: UDP length and 40 bytes, in units of 256; wire: its size on the wire, as simulators count"},
+			{Name: "startPSN", Kind: param.Int, Default: "", Min: 1, Max: 1<<32 - 1, Doc: "first PSN of every context, to see one wrap; absent: drawn"},
 		},
 		New: func(v param.Values) (protocol.Protocol, error) { return newUET(v) },
 	})
@@ -83,6 +84,9 @@ func (u *uet) NewHost(self core.Addr, env protocol.Env) (core.Host, error) {
 	}
 	if u.v.Word("count") == "wire" {
 		c.NominalMTU = env.WireMTU
+	}
+	if u.v.Has("startPSN") {
+		c.StartPSN = uint32(u.v.Int("startPSN"))
 	}
 	c.RTO.MaxRetries = int(u.v.Int("retries"))
 	if u.v.Word("rto") == "tuned" {
