@@ -48,7 +48,7 @@ type Config struct {
 	IdleClose       Time // an idle context is closed after this; 0: never
 	TargetIdle      Time // a target forgets a context that was silent for this; 0: never
 	SegmentLifetime Time // a closed PDCID rests for twice this; 0: 1 s
-	MaxTargets      int  // contexts kept for peers; 0: 32767, the most there are PDCIDs for
+	MaxTargets      int  // contexts kept open for peers; 0: 32767, the most there are PDCIDs for
 	MaxResponses    int  // responses kept until cleared, besides one a context; 0: 1024
 
 	// Remote gives access to the memory of a peer, or of a carrier's receive buffer, where payload

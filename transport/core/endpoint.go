@@ -54,6 +54,9 @@ type Endpoint struct {
 	// As target.
 	targets       []recvPDC
 	targetsFree   []uint32
+	liveTargets   int    // those not at rest
+	askedAt       Time   // when it last asked
+	hand          uint32 // where askToClose goes on
 	bySyn         lookup // {peer, its PDCID} to target
 	inbound       []recvMessage
 	inboundFree   uint32

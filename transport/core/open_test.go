@@ -261,3 +261,45 @@ func TestPSNLimitMovesToANewContext(t *testing.T) {
 	require.Len(t, p.events[0], 2)
 	require.EqualValues(t, 2, p.A().Counters().ContextsOpened)
 }
+
+// A target that has no context left asks for idle ones back.
+func TestIdleContextsAreAskedBack(t *testing.T) {
+	c := base()
+	c.PDCs, c.MaxTargets = 3, 2
+	p := newPair(t, c, nil)
+	p.narrate = true
+	p.send(5000)
+	p.send(5000)
+	p.run()
+	require.Len(t, p.events[0], 2)
+	p.send(5000)
+	p.run()
+	require.Len(t, p.events[0], 3)
+	require.Equal(t, Completed, p.events[0][2].Kind)
+	require.NotZero(t, p.logged("NO_PDC_AVAIL"))
+	require.NotZero(t, p.logged("[close]"))
+	require.Equal(t, 1, p.logged("CLOSE_CMD"))
+}
+
+// A context that its source gave up without being able to tell the target must not bar the
+// PDCID for ever.
+func TestGivenUpContextDoesNotBarThePDCID(t *testing.T) {
+	c := base()
+	c.RTO.MaxRetries, c.SegmentLifetime = 1, ms
+	p := newPair(t, c, nil)
+	p.send(5000)
+	p.runFor(20 * us)
+	p.fates = func(int, *Packet) fate { return fate{drop: true} }
+	p.send(5000)
+	p.runFor(10 * ms)
+	require.Equal(t, Failed, p.events[0][1].Kind)
+	require.Equal(t, stateFree, p.A().pdcs[1].state)
+	require.Equal(t, stateEstablished, p.B().targets[1].state)
+	p.fates = nil
+	p.send(5000)
+	p.run()
+	require.Len(t, p.events[0], 3)
+	require.Equal(t, Completed, p.events[0][2].Kind)
+	require.Len(t, p.A().pdcs, 2)
+	require.Equal(t, 1, p.B().liveTargets)
+}

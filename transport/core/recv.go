@@ -77,6 +77,7 @@ func (e *Endpoint) newRequest(now Time, p *Packet, t uint32, r *wire.Request, se
 		return
 	}
 	g := &e.targets[t]
+	g.ev = p.EV
 	e.countOrder(g, r.PSN)
 	e.admit(g, r.PSN, e.cfg.units(r.Size()+r.Next.Size(), int(p.Payload.Length)))
 	if result == wire.RCOK {

@@ -52,9 +52,6 @@ func drawCase(seed uint64) *swarmCase {
 	g.SegmentLifetime = 100 * us
 	g.StartPSN = pick[uint32](&r, 0, 0, 1<<32-20)
 	g.MaxTargets = pick(&r, 0, 0, 0, 2)
-	if g.MaxTargets > 0 { // somebody must make room
-		g.IdleClose = 50 * us
-	}
 	g.MaxResponses = pick(&r, 0, 0, 3)
 	c.window = pick[int64](&r, 2_000, 20_000, 150_000, 1_000_000)
 	c.rate = pick[int64](&r, 0, 0, 10e9)
@@ -257,7 +254,7 @@ func checkIdle(t testing.TB, p *pair, failed int) {
 }
 
 func TestSwarm(t *testing.T) {
-	count := 1000
+	count := 600
 	if testing.Short() {
 		count = 100
 	}

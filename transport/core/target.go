@@ -24,6 +24,7 @@ type recvPDC struct {
 	response uint32 // chain of stored responses; 0: none
 	rodLast  uint32 // last PSN dropped as out of order
 	closePSN uint32 // of CLOSE_CMD, while resting
+	ev       uint16 // of the last request
 	flags    uint8
 
 	scheduled Time
@@ -70,20 +71,22 @@ func (e *Endpoint) acceptSyn(now Time, p *Packet, remote uint16, psn uint32, off
 			g.seen = now
 			return t
 		}
-		if g.state != stateResting {
+		if g.state != stateResting && now < g.seen+2*e.cfg.SegmentLifetime {
 			e.refuse(now, p, targetID(t), remote, psn, wire.NackInvalidSyn, 0)
 			return 0
 		}
-		e.freeTarget(t) // the peer's PDCID has rested longer than ours and is used anew
+		e.freeTarget(t) // the peer has closed it, or given it up, and its PDCID has rested
 	}
 	t := e.newTarget()
 	if t == 0 {
 		e.refuse(now, p, 0, remote, psn, wire.NackNoPDC, 0)
+		e.askToClose(now)
 		return 0
 	}
 	g := &e.targets[t]
 	*g = recvPDC{peer: p.From, remote: remote, state: stateEstablished, start: start, cack: start - 1, high: start - 1,
 		flags: targetFresh, scheduled: g.scheduled, seen: now, restUntil: Never}
+	e.liveTargets++
 	if ordered {
 		g.mode = ROD
 	}
@@ -94,18 +97,42 @@ func (e *Endpoint) acceptSyn(now Time, p *Packet, remote uint16, psn uint32, off
 	return t
 }
 
-// newTarget finds a free slot; 0: there is none.
+// newTarget finds a free slot; 0: there is none. Contexts at rest do not count.
 func (e *Endpoint) newTarget() uint32 {
+	if e.liveTargets >= e.cfg.MaxTargets {
+		return 0
+	}
 	if n := len(e.targetsFree); n > 0 {
 		t := e.targetsFree[n-1]
 		e.targetsFree = e.targetsFree[:n-1]
 		return t
 	}
-	if len(e.targets) > e.cfg.MaxTargets {
+	if len(e.targets) > maxTargets {
 		return 0
 	}
 	e.targets = append(e.targets, recvPDC{scheduled: Never})
 	return uint32(len(e.targets) - 1)
+}
+
+// askToClose asks for one of the idle contexts back, since a peer was refused for want of one:
+// an ACK with req=close, at most one in a round trip. A hand goes round, so that all are asked
+// in turn.
+func (e *Endpoint) askToClose(now Time) {
+	if e.askedAt != 0 && now < e.askedAt+e.cfg.BaseRTT {
+		return
+	}
+	for range min(len(e.targets)-1, 64) {
+		if e.hand++; int(e.hand) >= len(e.targets) {
+			e.hand = 1
+		}
+		g := &e.targets[e.hand]
+		if g.state == stateEstablished && g.beyond == 0 && g.open == 0 && g.response == 0 {
+			e.askedAt = now
+			e.control.push(&controlEntry{at: now, peer: g.peer, psn: g.cack, own: targetID(e.hand), remote: g.remote, ev: g.ev,
+				kind: sendAckOnly, flags: uint8(wire.AckClose)})
+			return
+		}
+	}
 }
 
 // freeTarget forgets a context with all it holds.
@@ -113,6 +140,9 @@ func (e *Endpoint) freeTarget(t uint32) {
 	g := &e.targets[t]
 	e.dropTarget(t)
 	e.bySyn.remove(synKey(g.peer, g.remote))
+	if g.state != stateResting {
+		e.liveTargets--
+	}
 	g.state, g.restUntil = stateFree, Never
 	e.targetsFree = append(e.targetsFree, t)
 }
@@ -155,6 +185,7 @@ func (e *Endpoint) fireTarget(now, at Time, t uint32) {
 func (e *Endpoint) restTarget(now Time, t uint32) {
 	g := &e.targets[t]
 	e.dropTarget(t)
+	e.liveTargets--
 	g.state = stateResting
 	g.restUntil = now + 2*e.cfg.SegmentLifetime
 	e.arm(timerTarget|t, &g.scheduled, g.restUntil)
