@@ -1,0 +1,53 @@
+package core
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/weft-transport/weft/congestion"
+	"github.com/weft-transport/weft/spray"
+)
+
+// Every registered controller and sprayer carries messages through weather.
+func TestEveryRegisteredAlgorithm(t *testing.T) {
+	for _, cc := range congestion.Registry.Names() {
+		for _, sp := range spray.Registry.Names() {
+			c := trimming()
+			c.RTO = RTOConfig{Adaptive: true, MaxRetries: -1}
+			var err error
+			c.NewController, _, err = congestion.Registry.Make(cc, nil)
+			require.NoError(t, err)
+			c.NewSprayer, _, err = spray.Registry.Make(sp, nil)
+			require.NoError(t, err)
+			p := newPair(t, c, nil)
+			weather := random(1)
+			p.fates = func(from int, out *Packet) fate {
+				return fate{drop: weather.chance(0.01), trim: weather.chance(0.05) && out.Flags&Trimmable != 0, mark: weather.chance(0.1), late: Time(weather.next() % uint64(5*us))}
+			}
+			p.send(300 * 1024)
+			p.send(1000)
+			p.runDone(2)
+			p.run()
+			require.Len(t, p.events[1], 2, "%s over %s", cc, sp)
+			p.balanced()
+		}
+	}
+}
+
+func TestContextsAreShown(t *testing.T) {
+	p := newPair(t, base(), nil)
+	require.True(t, p.A().Idle())
+	p.send(50 * 1024)
+	p.launchAll(0)
+	var s [2]ContextState
+	require.Equal(t, 1, p.A().Contexts(s[:]))
+	require.Equal(t, ContextState{Peer: 2, Window: 150_000, InFlight: 50 * 1280}, s[0])
+	require.False(t, p.A().Idle())
+	p.run()
+	require.Equal(t, 1, p.A().Contexts(s[:0]))
+	p.A().Contexts(s[:])
+	require.Zero(t, s[0].InFlight)
+	require.InDelta(t, float64(10*us), float64(s[0].SRTT), float64(3*us))
+	require.True(t, p.A().Idle())
+}

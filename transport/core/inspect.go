@@ -1,0 +1,32 @@
+package core
+
+// A ContextState is what a congestion control context looks like from outside, for traces.
+type ContextState struct {
+	Peer     Addr
+	Window   int64  // bytes
+	RateBps  int64  // 0: not paced
+	InFlight int64  // bytes; may be negative for a moment
+	SRTT     Time   // smoothed round trip; 0 before the first sample
+	Queued   uint32 // messages with packets to send
+	Lost     uint32 // packets held lost, to be sent again
+}
+
+// Contexts writes the state of the congestion control contexts into buf, oldest first, and
+// returns how many there are, which may be more than fit.
+func (e *Endpoint) Contexts(buf []ContextState) int {
+	for k := 1; k < len(e.contexts) && k <= len(buf); k++ {
+		c := &e.contexts[k]
+		s := ContextState{Peer: c.peer, Window: c.window, RateBps: c.rate, InFlight: e.bytes(c.inFlight), SRTT: c.srtt}
+		for i := c.pdcs; i != 0; i = e.pdcs[i].sibling {
+			s.Queued += e.pdcs[i].queued
+			s.Lost += e.pdcs[i].lost
+		}
+		buf[k-1] = s
+	}
+	return len(e.contexts) - 1
+}
+
+// Idle tells whether nothing is queued, outstanding, or waiting to be sent.
+func (e *Endpoint) Idle() bool {
+	return e.control.count == 0 && e.sendRoom.used == 0 && e.dataReady.tail == 0 && e.rtxReady.tail == 0
+}
