@@ -181,8 +181,8 @@ func (f *Fabric) auditCredits() error {
 	}
 	for i, bytes := range sum {
 		link, class := i/len(f.classes), i%len(f.classes)
-		if f.plan.credit>>class&1 != 0 && bytes != f.promised(int32(link), class) {
-			return fmt.Errorf("link %s, class %s: %d bytes of credit of %d", f.net.Links[link].Name, f.classes[class].Name, bytes, f.promised(int32(link), class))
+		if f.plan.credit>>class&1 != 0 && bytes != f.ingress[i].headroom {
+			return fmt.Errorf("link %s, class %s: %d bytes of credit of %d", f.net.Links[link].Name, f.classes[class].Name, bytes, f.ingress[i].headroom)
 		}
 	}
 	return nil

@@ -18,9 +18,9 @@ func (b *buffer) free() int64 { return max(0, b.size-b.headroom-b.used) }
 
 // An ingress is what one class has in the buffer of a switch that came by one link.
 type ingress struct {
-	bytes    int64
-	headroom int64
-	paused   bool // an XOFF was sent and no XON since
+	bytes    int64 // of classes with PFC
+	headroom int64 // set aside for what a pause finds under way; of classes with credits: what is promised
+	paused   bool  // an XOFF was sent and no XON since
 }
 
 func (f *Fabric) buildBuffers() error {
@@ -36,25 +36,16 @@ func (f *Fabric) buildBuffers() error {
 		if s := int(l.From) - f.net.Hosts; s >= 0 {
 			f.switches[s].size += int64(float64(l.RateBps) * DefaultBuffer)
 		}
-		s := int(l.To) - f.net.Hosts
-		if s < 0 {
-			continue
-		}
 		for c := range f.classes {
-			switch f.classes[c].FlowControl {
-			case NoFlowControl:
-				continue
-			case Credit: // what is promised is set aside
-				f.switches[s].headroom += f.promised(int32(i), c)
-				fixed[s] += f.promised(int32(i), c)
-				continue
+			f.setAside(int32(i), c)
+			if s := int(l.To) - f.net.Hosts; s >= 0 {
+				in := &f.ingress[i*classes+c]
+				f.switches[s].headroom += in.headroom
+				fixed[s] += in.headroom
+				if f.classes[c].FlowControl == PFC {
+					fixed[s] += f.classes[c].XOFF
+				}
 			}
-			in := &f.ingress[i*classes+c]
-			if in.headroom = f.classes[c].Headroom; in.headroom == 0 {
-				in.headroom = f.headroom(int32(i))
-			}
-			f.switches[s].headroom += in.headroom
-			fixed[s] += f.classes[c].XOFF + in.headroom
 		}
 	}
 	for s := range f.switches {
@@ -66,8 +57,20 @@ func (f *Fabric) buildBuffers() error {
 			return fmt.Errorf("%s has a buffer of %d bytes, and its lossless classes need %d for thresholds and headroom: give it more, or lower xoff or headroom", f.net.NodeNames[f.net.Hosts+s], b.size, need)
 		}
 	}
-	f.buildCredits()
 	return nil
+}
+
+// setAside decides what one class may need at the end of a link beyond the shared pool.
+func (f *Fabric) setAside(link int32, class int) {
+	switch f.classes[class].FlowControl {
+	case PFC:
+		in := &f.ingress[int(link)*len(f.classes)+class]
+		if in.headroom = f.classes[class].Headroom; in.headroom == 0 {
+			in.headroom = f.headroom(link)
+		}
+	case Credit:
+		f.promise(link, class)
+	}
 }
 
 // headroom returns the bytes that can still arrive by a link after its receiver decided to pause

@@ -8,26 +8,17 @@ package emulator
 // each other, so that they agree again after a loss. The fabric gives such a credit back when the packet would
 // have arrived.
 
-// promised returns the credit of a link for a class that has credits.
-func (f *Fabric) promised(link int32, class int) int64 {
-	if bytes := f.classes[class].CreditBytes; bytes > 0 {
-		return bytes
+// promise sets the credit of a link for a class that has credits: what its sender may have under way and in
+// the buffer behind it, whatever becomes of the link's rate.
+func (f *Fabric) promise(link int32, class int) {
+	in := &f.ingress[int(link)*len(f.classes)+class]
+	if in.headroom = f.classes[class].CreditBytes; in.headroom == 0 {
+		in.headroom = 2 * f.headroom(link)
 	}
-	return 2 * f.headroom(link)
-}
-
-func (f *Fabric) buildCredits() {
-	if f.plan.credit == 0 {
-		return
+	if f.credit == nil {
+		f.credit = make([]int64, len(f.queues))
 	}
-	f.credit = make([]int64, len(f.queues))
-	for i := range f.ports {
-		for c := range f.classes {
-			if f.plan.credit>>c&1 != 0 {
-				f.credit[i*len(f.classes)+c] = f.promised(int32(i), c)
-			}
-		}
-	}
+	f.credit[int(link)*len(f.classes)+class] = in.headroom
 }
 
 // spendCredit books a packet that is sent. A class without credit for a full packet is blocked.

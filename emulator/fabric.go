@@ -355,13 +355,14 @@ func (f *Fabric) transmitted(link int32) {
 	p := &f.ports[link]
 	p.state &^= txPending
 	if p.state&fromHost != 0 {
-		f.pull(int(p.from))
+		f.Wake(int(p.from))
 		return
 	}
 	f.serve(link)
 }
 
-// pull asks the Stacks of a host for packets while its link is free.
+// pull asks the Stacks of a host for a packet if its link is free. Their deadlines may be others
+// afterwards: a packet that left may have started a timer, one that may not leave yet waits for its time.
 func (f *Fabric) pull(h int) {
 	hst := &f.hosts[h]
 	p := &f.ports[hst.uplink]

@@ -102,7 +102,7 @@ func (f *Fabric) resume(link int32) {
 		return
 	}
 	if p.state&fromHost != 0 {
-		f.pull(int(p.from))
+		f.Wake(int(p.from))
 		return
 	}
 	f.serve(link)
