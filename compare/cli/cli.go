@@ -38,6 +38,8 @@ type commands struct {
 	Run     runCmd     `cmd:"" help:"Run one protocol of a scenario."`
 	List    listCmd    `cmd:"" help:"List what is registered, with parameters, units, defaults and sources."`
 	Show    showCmd    `cmd:"" help:"Print a scenario as YAML with every default filled in."`
+	Sweep   sweepCmd   `cmd:"" help:"Run a scenario at every point of a grid; finished points are kept and not run again."`
+	Merge   mergeCmd   `cmd:"" help:"Put the results of sweeps, their shards or comparisons into one directory and report."`
 	Report  reportCmd  `cmd:"" help:"Make the HTML report of a results directory."`
 
 	Version kong.VersionFlag `help:"Print the version and the hash of the source."`

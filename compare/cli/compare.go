@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
-	"runtime"
 	"time"
 
 	"github.com/weft-transport/weft/compare/campaign"
@@ -16,33 +15,24 @@ import (
 
 // common are the flags of commands that make runs.
 type common struct {
-	Set     []string `help:"Override a field of the scenario, for example fabric.rate=400Gbps. Repeatable." placeholder:"PATH=VALUE" sep:"none"`
-	Seeds   string   `help:"Seeds, for example 1..5, 1,2,7 or auto (until the interval is narrow)." placeholder:"LIST"`
-	Carrier string   `help:"What carries the packets." enum:"fabric" default:"fabric"`
-	Workers int      `help:"Runs at once; 0: one for each processor." default:"0"`
-	Out     string   `help:"Directory for results and report; an empty text writes none." default:"out" placeholder:"DIR"`
-	JSON    bool     `name:"json" help:"Write JSON Lines to standard output, and nothing else there."`
-	Quiet   bool     `help:"No progress on standard error."`
-	Flows   bool     `help:"Keep one line for each flow in the results."`
-	Trace   string   `help:"Write samples of queues and links over time to this file (JSON Lines)." placeholder:"FILE"`
+	scenarioFlags
+	workFlags
+	outputFlags
+	Out   string `help:"Directory for results and report; an empty text writes none." default:"out" placeholder:"DIR"`
+	Trace string `help:"Write samples of queues and links over time to this file (JSON Lines)." placeholder:"FILE"`
 }
 
-func (c *common) options() scenario.Options {
-	return scenario.Options{Set: c.Set, Seeds: c.Seeds}
-}
-
-func (c *common) check() error {
-	if c.Workers < 0 {
-		return errUsage{fmt.Errorf("--workers %d: expected 0 or more", c.Workers)}
+// prepare looks at what would otherwise show only when all runs are made.
+func (c *common) prepare() error {
+	if c.Trace != "" {
+		if err := creatable("--trace", c.Trace); err != nil {
+			return err
+		}
 	}
-	return nil
-}
-
-func (c *common) workers() int {
-	if c.Workers == 0 {
-		return runtime.NumCPU()
+	if c.Out == "" {
+		return nil
 	}
-	return c.Workers
+	return writable(c.Out)
 }
 
 type compareCmd struct {
@@ -61,6 +51,9 @@ func (c *compareCmd) Run(a *app) error {
 	scenarios, demonstration, err := c.load(o)
 	if err != nil {
 		return errUsage{err}
+	}
+	if err := c.prepare(); err != nil {
+		return err
 	}
 	if c.Full {
 		announce(a.stderr, scenarios, c.workers())
@@ -208,6 +201,9 @@ func (c *runCmd) Run(a *app) error {
 	scenarios, err := scenario.Load(c.Scenario, o)
 	if err != nil {
 		return errUsage{err}
+	}
+	if err := c.prepare(); err != nil {
+		return err
 	}
 	return c.carryOut(a, &campaign.Campaign{Scenarios: scenarios})
 }
