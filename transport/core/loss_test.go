@@ -387,3 +387,37 @@ func TestTailProbesAreLimited(t *testing.T) {
 	p.runFor(4 * ms)
 	require.Equal(t, 3, p.logged("PROBE"))
 }
+
+// A NACK for the original that arrives after the packet was sent again is old news.
+func TestOverdueNackIsIgnored(t *testing.T) {
+	p := newPair(t, trimming(), nil)
+	p.send(1024)
+	p.run()
+	resent := 0
+	p.fates = func(from int, out *Packet) fate {
+		if from == 0 && isData(out) {
+			if p.dataNo[0] == 1 {
+				return fate{trim: true}
+			}
+			resent++
+			return fate{late: 40 * us}
+		}
+		return fate{late: map[bool]Time{true: 112 * us}[typeOf(out) == wire.TypeNack]}
+	}
+	p.send(1024)
+	p.runDone(2)
+	require.Equal(t, 1, resent)
+	p.balanced()
+}
+
+// The wait for a timeout is counted from when there was something to wait for.
+func TestTimeoutWaitBeginsWithTheFirstPacket(t *testing.T) {
+	p := newPair(t, base(), nil)
+	p.send(1024)
+	p.run()
+	p.now += 5 * ms
+	p.fates = nth(fate{drop: true}, 0)
+	p.send(1024)
+	p.runDone(2)
+	require.Equal(t, 100*us, p.A().Counters().TimeoutWait)
+}

@@ -77,28 +77,41 @@ func (e *Endpoint) outstanding(pd *sendPDC, psn uint32) bool {
 }
 
 // nackTrimmed takes the news that a packet lost its payload in the network: it alone is sent
-// again, at once. The path is to blame, unless it was the last hop, which all paths share.
+// again, at once. The path is to blame, unless it was the last hop, which all paths share. The
+// controller hears before the sprayer, as on an acknowledgement.
 func (e *Endpoint) nackTrimmed(now Time, p *Packet, i uint32, n *wire.Nack) {
 	pd := &e.pdcs[i]
-	lastHop := n.Code == wire.NackTrimmedLastHop
-	if pd.mode == RUD {
-		outcome := spray.Trimmed
-		if lastHop {
-			outcome = outcomeOf(n.Flags&wire.NackMarked != 0)
-		}
-		e.algorithms[pd.context].sprayer.Report(now, p.EV, outcome, congestion.NoSample)
-	}
-	if !e.outstanding(pd, n.PSN) || e.stale(now, pd, n) {
+	if pd.mode == ROD {
+		e.nackTrimmedOrdered(now, pd, n)
 		return
 	}
-	units := e.packet(pd, n.PSN).units
-	if pd.mode == ROD {
-		e.loseFrom(pd, n.PSN)
-	} else {
+	lastHop := n.Code == wire.NackTrimmedLastHop
+	if e.outstanding(pd, n.PSN) && !e.stale(now, pd, n) {
+		r := *e.packet(pd, n.PSN)
 		e.lose(pd, n.PSN)
+		pd.progress = now
+		e.signal(now, pd.context, congestion.Signal{Cause: congestion.Trimmed, LastHop: lastHop, RTT: now - r.sentAt}, r.units)
 	}
-	pd.progress = now
-	e.signal(now, pd.context, congestion.Signal{Cause: congestion.Trimmed, LastHop: lastHop}, units)
+	outcome := spray.Trimmed
+	if lastHop {
+		outcome = outcomeOf(n.Flags&wire.NackMarked != 0)
+	}
+	e.algorithms[pd.context].sprayer.Report(now, p.EV, outcome, congestion.NoSample)
+}
+
+// nackTrimmedOrdered is nackTrimmed of an ordered context, which goes back. What is trimmed behind
+// the gap was given up with it, but that it was trimmed is news to the controller: told of one
+// packet a round trip only, it would go on filling the queue.
+func (e *Endpoint) nackTrimmedOrdered(now Time, pd *sendPDC, n *wire.Nack) {
+	if !within(n.PSN, pd.una, pd.next) || e.stale(now, pd, n) {
+		return
+	}
+	r := *e.packet(pd, n.PSN)
+	if e.outstanding(pd, n.PSN) {
+		e.loseFrom(pd, n.PSN)
+		pd.progress = now
+	}
+	e.signal(now, pd.context, congestion.Signal{Cause: congestion.Trimmed, LastHop: n.Code == wire.NackTrimmedLastHop, RTT: now - r.sentAt}, r.units)
 }
 
 // stale tells whether a NACK is about an earlier transmission than the last: it was for the

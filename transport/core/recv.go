@@ -154,11 +154,11 @@ func (e *Endpoint) duplicate(now Time, p *Packet, t uint32, r *wire.Request, ses
 // header is trusted to be there.
 func (e *Endpoint) trimmed(now Time, p *Packet, t uint32, r *wire.Request) {
 	g := &e.targets[t]
-	if g.mode == ROD {
-		if r.PSN != g.cack+1 {
-			e.outOfOrder(now, p, t, r)
-			return
-		}
+	switch {
+	case g.mode != ROD:
+	case r.PSN != g.cack+1:
+		e.outOfOrder(now, p, t, r)
+	default:
 		g.flags |= targetRefused // what follows is out of order, and the source goes back for this one
 		g.rodLast = r.PSN
 	}

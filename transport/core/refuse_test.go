@@ -444,3 +444,30 @@ func TestStrangeAcksAreIgnored(t *testing.T) {
 	require.Len(t, p.events[0], 2)
 	p.balanced()
 }
+
+// Requests of one packet may come with the shorter headers.
+func TestShorterRequestHeaders(t *testing.T) {
+	p := newPair(t, base(), nil)
+	_, sink := registered(p, 1000)
+	put := func(psn uint32, next wire.Next, h interface{ Put([]byte) int }) {
+		r := wire.Request{Type: wire.TypeRUD, Next: next, Flags: wire.RequestSyn | wire.RequestAR, ClearOffset: -1, PSN: psn, PSNOffset: uint16(psn - 500), SPDCID: 9}
+		p.inject(1, &r, func(out *Packet) {
+			out.HeaderLen += uint8(h.Put(out.Header[out.HeaderLen:]))
+			out.Payload = Payload{Owner: 1, Buffer: 1, Offset: 100, Length: 50}
+		})
+	}
+	common := wire.SESRelative
+	put(500, wire.NextMedium, &wire.Medium{Opcode: wire.OpWrite, Flags: common, RequestLength: 50, BufferOffset: 300, Key: 1})
+	p.B().cfg.ResourceIndex = 1
+	put(501, wire.NextSmall, &wire.Small{Opcode: wire.OpWrite, Flags: common, Target: wire.Target{ResourceIndex: 1}, RequestLength: 50, BufferOffset: 600})
+	put(502, wire.NextMedium, &wire.Medium{Opcode: wire.OpSend, Flags: common, Target: wire.Target{ResourceIndex: 1}, RequestLength: 50})
+	p.take(1)
+	require.Len(t, p.events[1], 2)
+	require.Equal(t, p.A().memory.buffers[1][100:150], sink[300:350])
+	require.Equal(t, p.A().memory.buffers[1][100:150], sink[600:650])
+	require.EqualValues(t, 501, p.B().targets[1].cack)
+	for _, want := range []wire.ReturnCode{wire.RCOK, wire.RCOK, wire.RCUnsupportedOp} {
+		r, _ := wire.ParseResponse(p.answer(1).Header[wire.AckCCSize:])
+		require.Equal(t, want, r.Code)
+	}
+}

@@ -156,3 +156,58 @@ func TestEventQueueKeepsOrder(t *testing.T) {
 	}
 	require.Equal(t, in-out, uint64(q.count))
 }
+
+// Room for PSNs grows in the middle of a window, with packets in every state.
+func TestWindowKeepsItsStateWhileItGrows(t *testing.T) {
+	c := base()
+	c.MPR = 255
+	c.StartPSN = 1<<32 - 70
+	e := newPair(t, c, nil).A()
+	require.NoError(t, e.Send(0, Message{To: 2, Length: 1 << 20}))
+	pd := &e.pdcs[1]
+	e.contexts[1].window = 1 // so that room begins small
+	state := func(psn uint32) uint32 { return (psn * 2654435761) >> 30 }
+	for range 1000 {
+		require.True(t, e.makeRoom(pd))
+		psn := pd.next
+		pd.next++
+		e.sent[pd.room.slot(psn)] = sentPacket{chunk: psn}
+		pd.room.clear(e.got, psn)
+		pd.room.clear(e.lostMap, psn)
+		switch state(psn) {
+		case 1:
+			pd.room.set(e.got, psn)
+		case 2:
+			pd.room.set(e.lostMap, psn)
+		}
+		for at := pd.una; at != pd.next; at++ {
+			if e.packet(pd, at).chunk != at || pd.room.has(e.got, at) != (state(at) == 1) || pd.room.has(e.lostMap, at) != (state(at) == 2) {
+				t.Fatalf("PSN %d of %d to %d has changed", at, pd.una, pd.next)
+			}
+		}
+	}
+	require.EqualValues(t, 1024, pd.room.psns())
+	require.EqualValues(t, 16, e.sendRoom.used)
+}
+
+// The map of an ACK shows nothing that lies behind it in the ring.
+func TestMapEndsWithTheRing(t *testing.T) {
+	e := newPair(t, base(), nil).B()
+	var g recvPDC
+	for n := uint32(1); n <= 64; n++ {
+		if n%2 == 0 {
+			e.admit(&g, n, 1)
+		}
+	}
+	require.EqualValues(t, 64, g.room.psns())
+	require.Equal(t, uint64(0xaaaaaaaaaaaaaaaa), e.map64(&g, 1))
+	require.EqualValues(t, 0xaaaaaaaaaa, e.map64(&g, 25), "40 PSNs from 25 to 64")
+	require.EqualValues(t, 1, e.map64(&g, 64))
+	require.Zero(t, e.map64(&g, 65))
+	e.admit(&g, 100, 1)
+	require.EqualValues(t, 128, g.room.psns())
+	require.EqualValues(t, 1|1<<36, e.map64(&g, 64))
+	e.admit(&g, 1, 1)
+	require.EqualValues(t, 2, g.cack)
+	require.EqualValues(t, 32, g.beyond)
+}
