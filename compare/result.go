@@ -49,6 +49,47 @@ type Run struct {
 	StateHash         string        `json:"state_hash"`
 	// Bins are slowdowns by flow size, for workloads that draw sizes from a distribution.
 	Bins []SlowdownBin `json:"slowdown_bins,omitempty"`
+	// Groups are the figures of each group of flows apart, where the workload names more than one. The
+	// first is what the scenario is about; the others stand beside it, as the victim of an incast does.
+	// What is above is over all measured flows.
+	Groups []Group `json:"groups,omitempty"`
+}
+
+// A Group is what became of the measured flows of one group, reckoned as in the Run.
+type Group struct {
+	Name     string        `json:"name"`
+	Flows    int           `json:"flows"`
+	Finished int           `json:"flows_finished"`
+	Failed   FailedFlows   `json:"flows_failed"`
+	FCT      Distribution  `json:"fct_ns"` // at the sender
+	JCT      *float64      `json:"jct_ns"`
+	Ideal    *float64      `json:"ideal_ns"`
+	Slowdown SlowdownStats `json:"slowdown"`
+	Goodput  GoodputStats  `json:"goodput_bps"`
+}
+
+// Group returns the figures of a group; nil: the run has none of that name.
+func (r *Run) Group(name string) *Group {
+	for i := range r.Groups {
+		if r.Groups[i].Name == name {
+			return &r.Groups[i]
+		}
+	}
+	return nil
+}
+
+// Of returns the run as if the flows of a group were all there were: counts, times and goodput are the
+// group's, everything that belongs to fabric and hosts stays. nil: there is no such group.
+func (r *Run) Of(group string) *Run {
+	g := r.Group(group)
+	if g == nil {
+		return nil
+	}
+	only := *r
+	only.Flows, only.Finished, only.Failed = g.Flows, g.Finished, g.Failed
+	only.FCT, only.FCTReceiver, only.JCT, only.Ideal = g.FCT, Distribution{}, g.JCT, g.Ideal
+	only.Slowdown, only.Goodput, only.Bins = g.Slowdown, g.Goodput, nil
+	return &only
 }
 
 // FailedFlows counts unfinished flows by reason.
@@ -142,7 +183,8 @@ type Flow struct {
 	Ideal         float64  `json:"ideal_ns"`
 	Retransmitted uint32   `json:"retransmitted_packets"`
 	Timeouts      uint32   `json:"timeouts"`
-	State         string   `json:"state"` // "finished", "retry", "horizon", "other", "not started"
+	State         string   `json:"state"`           // "finished", "retry", "horizon", "other", "not started"
+	Group         string   `json:"group,omitempty"` // where the workload names more than one
 }
 
 // A Sample is a "sample" line: one observation of a queue or a link over time.

@@ -43,7 +43,7 @@ func WriteFigures(dir string, d Data) ([]string, error) {
 func (a artist) eachFigure(v *view, do func(owner string, f *figure) error) error {
 	for _, blocks := range families(v.blocks) {
 		if s := newSweep(blocks); s != nil {
-			if f := a.sweep(s); f != nil {
+			for _, f := range a.sweeps(s) {
 				if err := do(familyTitle(blocks), f); err != nil {
 					return err
 				}

@@ -53,6 +53,7 @@ func (a artist) figures(b *block) (shown []*figure, nothing []string) {
 	}{
 		{a.achieved, ""},
 		{a.distribution, ""},
+		{a.bystanders, ""},
 		{a.slowdowns, ""},
 		{a.completion, ""},
 		{a.retransmissions, "No protocol retransmitted a packet."},

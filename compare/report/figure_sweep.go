@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/weft-transport/weft/compare"
 	"github.com/weft-transport/weft/compare/report/draw"
 	"github.com/weft-transport/weft/compare/stats/estimate"
 )
@@ -117,12 +118,22 @@ func lossText(p float64) string {
 	return percentText(p)
 }
 
-// figure draws the family.
-func (a artist) sweep(s *sweep) *figure {
+// sweeps draws the family: what its scenarios are about, and the groups of flows beside it.
+func (a artist) sweeps(s *sweep) []*figure {
+	main := a.slowdownSweep
 	if s.loss {
-		return a.lossSweep(s)
+		main = a.lossSweep
 	}
-	return a.slowdownSweep(s)
+	var figures []*figure
+	if f := main(s); f != nil {
+		figures = append(figures, f)
+	}
+	for _, group := range s.blocks[0].beside {
+		if f := a.besideSweep(s, group); f != nil {
+			figures = append(figures, f)
+		}
+	}
+	return figures
 }
 
 // lossSweep is goodput over loss rate.
@@ -177,14 +188,25 @@ func goodputPoint(b *block, label string) (draw.Point, bool) {
 
 // slowdownSweep is the mean slowdown along any other axis.
 func (a artist) slowdownSweep(s *sweep) *figure {
-	chart := draw.LineChart{Title: "Mean slowdown over " + s.blocks[0].info.Sweep.Axis, X: s.axis(), Height: 320, DirectLabels: true}
+	svg := a.slowdownChart(s, "Mean slowdown over "+s.axisName(), meanSlowdown)
+	if svg == "" {
+		return nil
+	}
+	fig := newFigure("direct", "sweep", titleCase("slowdown"+s.blocks[0].ofWhom()), "Mean completion time over the ideal one, geometric mean over seeds; 1 is perfect, lower is better. Bars: 95 % interval over seeds. Missing points have unfinished flows.", svg)
+	fig.Key = a.key(s.rows())
+	return fig
+}
+
+// slowdownChart draws a slowdown of every protocol along the axis; "" if there is none.
+func (a artist) slowdownChart(s *sweep, title string, of func(*compare.Run) *float64) string {
+	chart := draw.LineChart{Title: title, X: s.axis(), Height: 320, DirectLabels: true}
 	least, most := 1.0, 1.0
 	for _, r := range s.rows() {
 		series := a.series(r)
 		for _, b := range s.blocks {
 			g := estimate.Ratio{}
 			if at := b.labelled(r.label); at != nil {
-				g = at.typical(meanSlowdown)
+				g = at.typical(of)
 			}
 			if g.Value != nil {
 				series.Points = append(series.Points, draw.Point{X: b.value(), Y: *g.Value, Low: g.Low, High: g.High})
@@ -194,7 +216,7 @@ func (a artist) slowdownSweep(s *sweep) *figure {
 		chart.Series = append(chart.Series, series)
 	}
 	if most == least {
-		return nil
+		return ""
 	}
 	scale := draw.Scale{Min: least - (most-least)*0.05, Max: most + (most-least)*0.08}
 	if most/least > 5 {
@@ -202,10 +224,11 @@ func (a artist) slowdownSweep(s *sweep) *figure {
 	}
 	chart.Y = draw.Axis{Title: "mean FCT over ideal", Scale: scale, Ticks: scale.Ticks(6), Format: axisText(factorText)}
 	chart.Description = sweepWords(chart, factorText)
-	fig := newFigure("direct", "sweep", "Slowdown", "Mean completion time over the ideal one, geometric mean over seeds; 1 is perfect, lower is better. Bars: 95 % interval over seeds. Missing points have unfinished flows.", chart.SVG())
-	fig.Key = a.key(s.rows())
-	return fig
+	return chart.SVG()
 }
+
+// axisName is what the scenarios of the family differ in.
+func (s *sweep) axisName() string { return s.blocks[0].info.Sweep.Axis }
 
 func sweepWords(c draw.LineChart, write func(float64) string) string {
 	text := "From the first to the last point of each curve."

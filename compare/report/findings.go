@@ -16,6 +16,8 @@ import (
 //   - "ahead" and "behind" need an interval that excludes 1; otherwise no difference is shown. With one
 //     seed there is no interval and the sentence says so.
 //   - Where flows are unfinished there is no ratio: who finished is the finding.
+//   - Flows that stand beside what the scenario is about, as the victim of an incast, have a finding of
+//     their own: how many times its ideal they take under either protocol.
 //   - Of an ablation, the step that gains most is named, and steps that lose.
 //   - The summary counts where UET is ahead, level and behind, gives the range of its gains and names
 //     the steps that gained most.
@@ -29,6 +31,9 @@ func findings(v *view) found {
 		}
 		t.add(b, uet, roce)
 		f.of[b] = append(f.of[b], b.duel(uet, roce))
+		for _, group := range b.beside {
+			f.of[b] = append(f.of[b], b.besideFinding(group, roce, uet))
+		}
 		if text := b.stepFinding(); text != "" {
 			f.of[b] = append(f.of[b], text)
 		}
@@ -105,9 +110,8 @@ func (b *block) plainRoCE() *row {
 	return nil
 }
 
-// bestRoCE is the rocev2 row with the best headline figure, nil if all are withheld.
-func (b *block) bestRoCE() *row {
-	m := b.headline()
+// bestRoCE is the rocev2 row with the best figure of a metric, nil if all are withheld.
+func (b *block) bestRoCE(m stats.Metric) *row {
 	var best *row
 	bestValue := 0.0
 	for _, r := range b.rows {
@@ -125,7 +129,7 @@ func (b *block) bestRoCE() *row {
 // duel is the sentence about one scenario.
 func (b *block) duel(uet, roce *row) string {
 	text := b.against(uet, roce, named(roce))
-	if best := b.bestRoCE(); best != nil && best != roce {
+	if best := b.bestRoCE(b.headline()); best != nil && best != roce {
 		text += "; " + b.against(uet, best, "the best RoCE row, "+named(best)+",")
 	}
 	return strings.TrimSuffix(text, ",") + "."
@@ -138,7 +142,7 @@ func (b *block) against(uet, other *row, name string) string {
 		return fmt.Sprintf("%s finishes %d of %d flows%s, %s %d of %d%s, so there is no ratio of times", named(uet),
 			mine.finished, mine.flows, parenthesis(mine.reasons()), strings.TrimSuffix(name, ","), theirs.finished, theirs.flows, parenthesis(theirs.reasons()))
 	}
-	return named(uet) + " " + outcome(gainOf(b.headline(), uet, other), b.headline(), name)
+	return named(uet) + " " + outcome(gainOf(b.headline(), uet, other), b.spoken(b.headline()), name)
 }
 
 // named is a row's label, in quotes where a comma in it would tear a sentence apart.
@@ -196,16 +200,16 @@ func sideOf(g estimate.Ratio) side {
 }
 
 // outcome puts a gain over the one of that name into words.
-func outcome(g estimate.Ratio, m stats.Metric, name string) string {
+func outcome(g estimate.Ratio, metric, name string) string {
 	switch sideOf(g) {
 	case ahead:
-		return fmt.Sprintf("beats %s by %s in %s", name, inWords(g), m.Title)
+		return fmt.Sprintf("beats %s by %s in %s", name, inWords(g), metric)
 	case behind:
-		return fmt.Sprintf("trails %s by %s in %s", name, inWords(inverse(g)), m.Title)
+		return fmt.Sprintf("trails %s by %s in %s", name, inWords(inverse(g)), metric)
 	case level:
-		return fmt.Sprintf("shows no difference to %s in %s: %s", name, m.Title, inWords(g))
+		return fmt.Sprintf("shows no difference to %s in %s: %s", name, metric, inWords(g))
 	}
-	return fmt.Sprintf("cannot be compared with %s in %s", name, m.Title)
+	return fmt.Sprintf("cannot be compared with %s in %s", name, metric)
 }
 
 // inverse turns a ratio round.
@@ -292,7 +296,7 @@ func (t *tally) add(b *block, uet, roce *row) {
 	if best, _ := b.strongestStep(b.ladder()); best > 0 {
 		t.steps = append(t.steps, b.ladder()[best].label)
 	}
-	if best := b.bestRoCE(); best != nil {
+	if best := b.bestRoCE(b.headline()); best != nil {
 		s := b.standing(uet, best)
 		t.best[s] = append(t.best[s], b.title())
 	}
@@ -304,18 +308,22 @@ type tallied struct {
 	title string
 }
 
-// standing is the side of a duel; who alone finishes all flows is ahead.
+// standing is the side of a duel by the headline.
 func (b *block) standing(uet, other *row) side {
-	mine, theirs := uet.completion().unfinished(), other.completion().unfinished()
+	return standing(uet.completion(), other.completion(), gainOf(b.headline(), uet, other))
+}
+
+// standing is the side of a gain; who alone finishes all flows is ahead.
+func standing(mine, theirs completion, g estimate.Ratio) side {
 	switch {
-	case mine == 0 && theirs > 0:
+	case mine.unfinished() == 0 && theirs.unfinished() > 0:
 		return ahead
-	case mine > 0 && theirs == 0:
+	case mine.unfinished() > 0 && theirs.unfinished() == 0:
 		return behind
-	case mine > 0:
+	case mine.unfinished() > 0:
 		return unknown
 	}
-	return sideOf(gainOf(b.headline(), uet, other))
+	return sideOf(g)
 }
 
 // sentences sum up.

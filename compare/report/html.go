@@ -45,7 +45,7 @@ type page struct {
 type pageSection struct {
 	ID, Title     string
 	Demonstration bool
-	Sweep         *figure
+	Sweeps        []*figure // over the axis of the family
 	Scenarios     []*pageScenario
 }
 
@@ -55,6 +55,7 @@ func (s *pageSection) Family() bool { return len(s.Scenarios) > 1 }
 // A pageScenario is one scenario.
 type pageScenario struct {
 	ID, Title, Description, Fabric string
+	Groups                         string // whose flows the figures are about
 	Demonstration                  bool
 	Findings                       []string
 	Tables                         []*htmlTable
@@ -118,8 +119,8 @@ func (p *page) numberFigures() {
 		number(p.Overview.Figure)
 	}
 	for _, s := range p.Sections {
-		if s.Sweep != nil {
-			number(s.Sweep)
+		for _, f := range s.Sweeps {
+			number(f)
 		}
 		for _, scenario := range s.Scenarios {
 			for _, f := range scenario.Figures {
@@ -143,7 +144,7 @@ func families(blocks []*block) [][]*block {
 func (a artist) section(blocks []*block, ids map[*block]string, f found) *pageSection {
 	s := &pageSection{ID: "f" + ids[blocks[0]], Title: blocks[0].title()}
 	if swept := newSweep(blocks); swept != nil {
-		blocks, s.Sweep = swept.blocks, a.sweep(swept)
+		blocks, s.Sweeps = swept.blocks, a.sweeps(swept)
 		s.Title = familyTitle(blocks)
 	}
 	for _, b := range blocks {
@@ -173,7 +174,7 @@ func familyTitle(blocks []*block) string {
 
 // scenario makes one scenario's part of its section.
 func (a artist) scenario(b *block, id string, found []string) *pageScenario {
-	s := &pageScenario{ID: id, Title: b.title(), Description: b.info.Description, Fabric: b.info.FabricLine,
+	s := &pageScenario{ID: id, Title: b.title(), Description: b.info.Description, Fabric: b.info.FabricLine, Groups: b.groupsLine(),
 		Demonstration: b.info.Demonstration, Findings: found, Seeds: seedRange(b.seeds())}
 	s.Figures, s.Nothing = a.figures(b)
 	s.Tables = a.tables(b)

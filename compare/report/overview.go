@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/weft-transport/weft/compare/report/draw"
+	"github.com/weft-transport/weft/compare/stats"
 	"github.com/weft-transport/weft/compare/stats/estimate"
 )
 
@@ -29,14 +30,9 @@ type overviewGain struct{ Class, Text, Interval string }
 func (a artist) overview(v *view, ids map[*block]string) *overview {
 	o := &overview{}
 	chart := draw.Forest{Title: "Gain of UET in every scenario", AxisTitle: "times better than RoCE v2 (logarithmic)", Format: axisText(factorText)}
-	for _, b := range v.blocks {
-		roce, best, uet := b.plainRoCE(), b.bestRoCE(), b.fullUET()
-		o.Rows = append(o.Rows, overviewRow{
-			ID: ids[b], Title: b.title(), Metric: b.headline().Title,
-			RoCE: a.overviewValue(b, roce), Best: a.overviewValue(b, best), UET: a.overviewValue(b, uet),
-			OverRoCE: overviewGainOf(b, uet, roce), OverBest: overviewGainOf(b, uet, best),
-		})
-		if row, ok := a.forestRow(b, uet, roce, best); ok {
+	for _, c := range contests(v) {
+		o.Rows = append(o.Rows, a.overviewRow(c, ids[c.block]))
+		if row, ok := a.forestRow(c); ok {
 			chart.Rows = append(chart.Rows, row)
 		}
 	}
@@ -46,30 +42,70 @@ func (a artist) overview(v *view, ids map[*block]string) *overview {
 	return o
 }
 
-// overviewValue is the headline figure of a row, or how many of its flows finished.
-func (a artist) overviewValue(b *block, r *row) overviewValue {
+// A contest is one line of the overview: a scenario by one metric, over the flows of one group where
+// it has some.
+type contest struct {
+	block           *block
+	metric          stats.Metric
+	group           string // "": the flows that the scenario is about
+	roce, best, uet *row
+}
+
+// contests are one a scenario, by its headline, and one for each group of flows that stands beside.
+func contests(v *view) []contest {
+	var all []contest
+	for _, b := range v.blocks {
+		all = append(all, b.contest(b.headline(), ""))
+		for _, group := range b.beside {
+			all = append(all, b.contest(stats.Metrics[0].OfGroup(group), group))
+		}
+	}
+	return all
+}
+
+func (b *block) contest(m stats.Metric, group string) contest {
+	return contest{block: b, metric: m, group: group, roce: b.plainRoCE(), best: b.bestRoCE(m), uet: b.fullUET()}
+}
+
+func (c contest) title() string {
+	if c.group == "" {
+		return c.block.title()
+	}
+	return c.block.title() + ": the " + c.group
+}
+
+func (a artist) overviewRow(c contest, id string) overviewRow {
+	return overviewRow{
+		ID: id, Title: c.title(), Metric: c.block.spoken(c.metric),
+		RoCE: a.overviewValue(c, c.roce), Best: a.overviewValue(c, c.best), UET: a.overviewValue(c, c.uet),
+		OverRoCE: c.gain(c.uet, c.roce), OverBest: c.gain(c.uet, c.best),
+	}
+}
+
+// overviewValue is a row's figure, or how many of its flows finished.
+func (a artist) overviewValue(c contest, r *row) overviewValue {
 	if r == nil {
 		return overviewValue{Text: "–"}
 	}
 	out := overviewValue{Class: a.class(r), Label: r.label}
-	if c := r.completion(); c.unfinished() > 0 {
-		out.Text = fmt.Sprintf("%d of %d finished", c.finished, c.flows)
+	if done := r.completionOf(c.group); done.unfinished() > 0 {
+		out.Text = fmt.Sprintf("%d of %d finished", done.finished, done.flows)
 	} else {
-		out.Text = typeset(or(r.typical(b.headline().Of).Value, writeMetric(b.headline())))
+		out.Text = typeset(or(r.typical(c.metric.Of).Value, writeMetric(c.metric)))
 	}
 	return out
 }
 
-// overviewGainOf is the gain of one row over another, with what stands in its place where there is none.
-func overviewGainOf(b *block, of, over *row) overviewGain {
+// gain is that of one row over another, with what stands in its place where there is none.
+func (c contest) gain(of, over *row) overviewGain {
 	if of == nil || over == nil {
 		return overviewGain{Class: "even", Text: "–"}
 	}
-	g := gainOf(b.headline(), of, over)
+	g := gainOf(c.metric, of, over)
 	if g.Value != nil {
 		return overviewGain{Class: tint(g), Text: factorText(*g.Value), Interval: intervalOf(g)}
 	}
-	switch b.standing(of, over) {
+	switch standing(of.completionOf(c.group), over.completionOf(c.group), g) {
 	case ahead:
 		return overviewGain{Class: "g4", Text: "alone finishes"}
 	case behind:
@@ -96,15 +132,15 @@ func strength(factor float64) int {
 	return level + 1
 }
 
-// forestRow is a scenario's line in the chart of gains.
-func (a artist) forestRow(b *block, uet, roce, best *row) (row draw.ForestRow, ok bool) {
-	if uet == nil || roce == nil {
+// forestRow is a contest's line in the chart of gains.
+func (a artist) forestRow(c contest) (row draw.ForestRow, ok bool) {
+	if c.uet == nil || c.roce == nil {
 		return draw.ForestRow{}, false
 	}
-	row = draw.ForestRow{Label: b.title(), Class: a.class(uet)}
-	row.Marks = appendMark(row.Marks, gainOf(b.headline(), uet, roce), false)
-	if best != nil && best != roce {
-		row.Marks = appendMark(row.Marks, gainOf(b.headline(), uet, best), true)
+	row = draw.ForestRow{Label: c.title(), Class: a.class(c.uet)}
+	row.Marks = appendMark(row.Marks, gainOf(c.metric, c.uet, c.roce), false)
+	if c.best != nil && c.best != c.roce {
+		row.Marks = appendMark(row.Marks, gainOf(c.metric, c.uet, c.best), true)
 	}
 	return row, len(row.Marks) > 0
 }

@@ -90,6 +90,24 @@ func (r *row) completion() completion {
 	return c
 }
 
+// completionOf counts the flows of a group; "" is what the scenario is about.
+func (r *row) completionOf(group string) completion {
+	if group == "" {
+		return r.completion()
+	}
+	var c completion
+	for _, run := range r.runs {
+		if g := run.Group(group); g != nil {
+			c.flows += g.Flows
+			c.finished += g.Finished
+			c.failed.Retry += g.Failed.Retry
+			c.failed.Horizon += g.Failed.Horizon
+			c.failed.Other += g.Failed.Other
+		}
+	}
+	return c
+}
+
 func (c completion) unfinished() int { return c.flows - c.finished }
 
 // reasons says why flows did not finish.

@@ -83,6 +83,9 @@ func (t *tableWriter) block(b *block) {
 	if b.info.FabricLine != "" {
 		t.wrapped(b.info.FabricLine)
 	}
+	if text := b.groupsLine(); text != "" {
+		t.wrapped(text)
+	}
 	marks := classMarks(b)
 	t.line("")
 	t.table(achievedTable(b, marks))
@@ -133,8 +136,15 @@ func achievedTable(b *block, m marks) *textTable {
 		{head: "slowdown", keep: 2}, {head: b.headline().Title}, {head: "gain", keep: 9},
 		{head: "in " + b.headline().Title, left: true, keep: 6}, {head: "pairing", keep: 1}, {head: "goodput", keep: 5}, {head: "share", keep: 4},
 	}}
+	for _, group := range b.beside {
+		table.columns = append(table.columns, column{head: group + " (x ideal)", keep: 10})
+	}
 	for _, r := range b.rows {
-		table.add(append([]string{r.label, m.of[r.label]}, achievedCells(b, r)...)...)
+		cells := append([]string{r.label, m.of[r.label]}, achievedCells(b, r)...)
+		for _, group := range b.beside {
+			cells = append(cells, r.besideCell(group))
+		}
+		table.add(cells...)
 		if c := r.completion(); c.unfinished() > 0 {
 			table.note(unfinishedNote(r, c))
 		}
@@ -146,10 +156,7 @@ func achievedTable(b *block, m marks) *textTable {
 	if shownAnyway(b.headline()) {
 		table.drop(8)
 	}
-	if b.info.CapacityBps == nil {
-		table.drop(len(table.columns) - 1)
-	}
-	table.dropEmpty("p99", "pairing")
+	table.dropEmpty("p99", "pairing", "share")
 	return table
 }
 

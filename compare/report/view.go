@@ -16,11 +16,14 @@ type view struct {
 	blocks []*block
 }
 
-// A block is one scenario.
+// A block is one scenario. Where its flows belong to groups, about is the group that tables and figures
+// are about, and beside are the others, which stand apart.
 type block struct {
-	info ScenarioInfo
-	rows []*row
-	view *view
+	info   ScenarioInfo
+	rows   []*row
+	view   *view
+	about  string
+	beside []string
 }
 
 // A row is one protocol of a scenario with all of its seeds.
@@ -93,6 +96,28 @@ func (v *view) fill(byName map[string]*block) {
 		for _, r := range b.rows {
 			slices.SortStableFunc(r.runs, func(a, b *compare.Run) int { return cmp.Compare(a.Seed, b.Seed) })
 		}
+		b.narrow()
+	}
+}
+
+// narrow takes the first group of flows for what the scenario is about, if there are more. The runs of
+// the block then count as if its flows were all; the groups stay in them.
+func (b *block) narrow() {
+	groups := b.rows[0].runs[0].Groups
+	if len(groups) < 2 {
+		return
+	}
+	b.about = groups[0].Name
+	for _, g := range groups[1:] {
+		b.beside = append(b.beside, g.Name)
+	}
+	for _, r := range b.rows {
+		for i, run := range r.runs {
+			if only := run.Of(b.about); only != nil {
+				r.runs[i] = only
+			}
+		}
+		r.flows = slices.DeleteFunc(r.flows, func(f *compare.Flow) bool { return f.Group != "" && f.Group != b.about })
 	}
 }
 
@@ -161,6 +186,14 @@ func (b *block) headline() stats.Metric {
 		return m
 	}
 	return stats.Metrics[0]
+}
+
+// spoken is a metric in a sentence: it says of which flows, where not all are meant.
+func (b *block) spoken(m stats.Metric) string {
+	if b.about == "" || strings.HasPrefix(m.Name, "groups.") {
+		return m.Title
+	}
+	return m.Title + " of the " + b.about
 }
 
 // ladder returns the rows of which each adds a step to the one before; nil: there is no ladder.

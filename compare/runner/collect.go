@@ -21,6 +21,7 @@ func (set *Setting) collect(p *play, e *scenario.Entry, seed uint64, opt Options
 	}
 	flows := set.flows(p, &run)
 	stats.Fill(&run, flows)
+	run.Groups = stats.Groups(flows, p.plan.Groups)
 	if s.Workload.Kind == "poisson" {
 		run.Bins = stats.Bins(flows, stats.BinEdges(s.Workload.Params.Word("cdf")))
 	}
@@ -61,6 +62,9 @@ func (set *Setting) line(p *play, run *compare.Run, m *message) compare.Flow {
 		Kind: "flow", Scenario: run.Scenario, Protocol: run.Protocol, Seed: run.Seed, Flow: int(m.flow),
 		Src: int(f.Src), Dst: int(f.Dst), Bytes: f.Bytes, Start: m.start.Nanoseconds(), Ideal: ideal.Nanoseconds(),
 		Retransmitted: m.resent, Timeouts: m.timeouts, State: "horizon",
+	}
+	if len(p.plan.Groups) > 1 {
+		line.Group = p.plan.Groups[f.Group]
 	}
 	if m.delivered {
 		line.EndReceiver = ns(m.received)

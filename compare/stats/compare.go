@@ -9,7 +9,8 @@ import (
 
 // Compare sets the protocols of each scenario against each other: for every metric and every pair
 // the geometric mean of the ratios paired by seed, later protocol over earlier, with its interval.
-// The first protocol of a scenario is thereby the reference of all others. Scenarios, protocols and
+// The first protocol of a scenario is thereby the reference of all others. Metrics of the groups of
+// flows, where a scenario has some, follow those of all flows. Scenarios, protocols and
 // pairs come in the order in which the runs first name them; the order of seeds does not matter.
 //
 // A ratio is nil where one of the paired runs withholds the figure. Seeds that only one of the two
@@ -19,7 +20,7 @@ import (
 func Compare(runs []compare.Run) []compare.Comparison {
 	var out []compare.Comparison
 	for _, s := range group(runs) {
-		for _, m := range Metrics {
+		for _, m := range s.metrics() {
 			for later := range s.protocols {
 				for earlier := range later {
 					out = append(out, s.pair(m, later, earlier))
@@ -39,7 +40,7 @@ func CompareOver(runs []compare.Run, reference string) []compare.Comparison {
 		if base < 0 {
 			continue
 		}
-		for _, m := range Metrics {
+		for _, m := range s.metrics() {
 			for i := range s.protocols {
 				if i != base {
 					out = append(out, s.pair(m, i, base))
@@ -89,6 +90,18 @@ func (s *scenario) add(run *compare.Run) {
 		p.seeds = append(p.seeds, run.Seed)
 	}
 	p.bySeed[run.Seed] = run
+}
+
+// metrics are Metrics, then the same for each group of flows that the first run has.
+func (s *scenario) metrics() []Metric {
+	list := slices.Clone(Metrics)
+	first := s.protocols[0]
+	for _, g := range first.bySeed[first.seeds[0]].Groups {
+		for _, m := range Metrics {
+			list = append(list, m.OfGroup(g.Name))
+		}
+	}
+	return list
 }
 
 // nameOf is what comparisons call a protocol: its SPEC, with the label where that is not enough.

@@ -9,14 +9,42 @@ import (
 // at both ends, job time, ideal, slowdown and goodput. It leaves the rest of the run as it is. An
 // empty slice of flows leaves the figures nil.
 func Fill(run *compare.Run, flows []compare.Flow) {
-	run.Flows, run.Finished = len(flows), len(finished(flows))
-	run.Failed = failed(flows)
-	unfinished := run.Flows - run.Finished
-	run.FCT = Distribution(collect(flows, func(f *compare.Flow) *float64 { return f.FCT }), unfinished)
-	run.FCTReceiver = receiver(flows)
-	run.Slowdown = Slowdown(collect(flows, slowdown), unfinished)
-	run.JCT, run.Ideal = jobTime(flows), ideal(flows)
-	run.Goodput = goodput(flows, run.JCT)
+	all := figures(flows)
+	run.Flows, run.Finished, run.Failed = all.Flows, all.Finished, all.Failed
+	run.FCT, run.FCTReceiver, run.Slowdown = all.FCT, receiver(flows), all.Slowdown
+	run.JCT, run.Ideal, run.Goodput = all.JCT, all.Ideal, all.Goodput
+}
+
+// Groups computes the same figures for each named group of flows, in the order of the names. A group
+// without flows is there, with nothing in it. Fewer than two groups are nothing to tell apart: nil.
+func Groups(flows []compare.Flow, names []string) []compare.Group {
+	if len(names) < 2 {
+		return nil
+	}
+	groups := make([]compare.Group, len(names))
+	for i, name := range names {
+		var own []compare.Flow
+		for k := range flows {
+			if flows[k].Group == name {
+				own = append(own, flows[k])
+			}
+		}
+		groups[i] = figures(own)
+		groups[i].Name = name
+	}
+	return groups
+}
+
+// figures are those of one set of flows.
+func figures(flows []compare.Flow) compare.Group {
+	g := compare.Group{Flows: len(flows), Failed: failed(flows)}
+	times := finished(flows)
+	g.Finished = len(times)
+	unfinished := g.Flows - g.Finished
+	g.FCT, g.Slowdown = Distribution(times, unfinished), Slowdown(collect(flows, slowdown), unfinished)
+	g.JCT, g.Ideal = jobTime(flows), ideal(flows)
+	g.Goodput = goodput(flows, g.JCT)
+	return g
 }
 
 // receiver summarises the times until the last byte was placed, of all flows that got so far.

@@ -1,6 +1,8 @@
 package stats
 
 import (
+	"strings"
+
 	"github.com/weft-transport/weft/compare"
 	"github.com/weft-transport/weft/compare/stats/estimate"
 )
@@ -23,8 +25,29 @@ var Metrics = []Metric{
 	{Name: "goodput_bps.total", Title: "goodput", BiggerBetter: true, Of: func(r *compare.Run) *float64 { return r.Goodput.Total }},
 }
 
+// groupPrefix starts the name of a metric of one group of flows: groups.victim.fct_ns.mean.
+const groupPrefix = "groups."
+
+// OfGroup is the metric over the flows of one group alone.
+func (m Metric) OfGroup(group string) Metric {
+	return Metric{
+		Name: groupPrefix + group + "." + m.Name, Title: m.Title + " of the " + group, BiggerBetter: m.BiggerBetter,
+		Of: func(r *compare.Run) *float64 {
+			if only := r.Of(group); only != nil {
+				return m.Of(only)
+			}
+			return nil
+		},
+	}
+}
+
 // MetricNamed finds a metric by its name.
 func MetricNamed(name string) (Metric, bool) {
+	if rest, ok := strings.CutPrefix(name, groupPrefix); ok {
+		group, of, _ := strings.Cut(rest, ".")
+		m, ok := MetricNamed(of)
+		return m.OfGroup(group), ok
+	}
 	for _, m := range Metrics {
 		if m.Name == name {
 			return m, true

@@ -2,6 +2,8 @@ package stats
 
 import (
 	"math/rand/v2"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -199,4 +201,59 @@ func TestAutoDoesNotWaitForCensoredProtocols(t *testing.T) {
 	}
 	require.True(t, DefaultAuto.Judge(runs).Done)
 	require.False(t, DefaultAuto.Judge(runs[:6]).Done, "Min still holds")
+}
+
+func grouped(name string, fct float64) compare.Flow {
+	f := flow(1000, 0, fct)
+	f.Group = name
+	return f
+}
+
+func TestGroupsAreReckonedApart(t *testing.T) {
+	lost := grouped("victim", 0)
+	lost.FCT, lost.End, lost.EndReceiver, lost.State = nil, nil, nil, "retry"
+	flows := []compare.Flow{grouped("incast", 20), grouped("incast", 40), grouped("victim", 15), lost}
+	var r compare.Run
+	Fill(&r, flows)
+	r.Groups = Groups(flows, []string{"incast", "victim", "nobody"})
+	require.Nil(t, r.FCT.Mean, "of all flows one is unfinished")
+	require.Equal(t, 4, r.Flows)
+
+	incast := r.Of("incast")
+	require.Equal(t, 30.0, *incast.FCT.Mean)
+	require.Equal(t, 40.0, *incast.FCT.Max)
+	require.Equal(t, 3.0, *incast.Slowdown.Mean)
+	require.Equal(t, 40.0, *incast.JCT)
+	require.InDelta(t, 2000*8e9/40, *incast.Goodput.Total, 1e-3)
+	require.Equal(t, 2, incast.Finished)
+	require.Equal(t, compare.FailedFlows{Retry: 1}, r.Group("victim").Failed)
+	require.Nil(t, r.Group("victim").FCT.Mean)
+	require.Zero(t, r.Group("nobody").Flows)
+	require.Nil(t, r.Of("others"))
+
+	require.Nil(t, Groups(flows, []string{"incast"}), "one group is all flows")
+	require.Nil(t, Groups(flows, nil))
+}
+
+func TestGroupsAreComparedApart(t *testing.T) {
+	var runs []compare.Run
+	for protocol, victim := range map[string]float64{"roce": 30, "uet": 10} {
+		flows := []compare.Flow{grouped("incast", 20), grouped("victim", victim)}
+		r := run("s", protocol, 1, nil)
+		Fill(&r, flows)
+		r.Groups = Groups(flows, []string{"incast", "victim"})
+		runs = append(runs, r)
+	}
+	slices.SortFunc(runs, func(a, b compare.Run) int { return strings.Compare(a.Protocol, b.Protocol) })
+	all := Compare(runs)
+	require.Len(t, all, 3*len(Metrics))
+	require.InDelta(t, 1.0/3, *find(t, all, "groups.victim.fct_ns.mean", "uet", "roce").Ratio, 1e-9)
+	require.InDelta(t, 1, *find(t, all, "groups.incast.fct_ns.max", "uet", "roce").Ratio, 1e-9)
+	require.InDelta(t, 30.0/50, *find(t, all, "fct_ns.mean", "uet", "roce").Ratio, 1e-9, "all flows together, as ever")
+
+	m, known := MetricNamed("groups.victim.jct_ns")
+	require.True(t, known)
+	require.Equal(t, "job time of the victim", m.Title)
+	_, known = MetricNamed("groups.victim.weight")
+	require.False(t, known)
 }
