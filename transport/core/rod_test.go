@@ -69,7 +69,9 @@ func TestOrderedContextTrimmed(t *testing.T) {
 	p.runDone(1)
 	v := p.wantOne()
 	require.Zero(t, v.Timeouts)
-	require.Equal(t, 1, p.logged("TRIMMED"))
+	require.Equal(t, 3, p.logged("TRIMMED"), "every trimmed packet is news to the controller")
+	require.Len(t, p.cc[0][0].signals, 3)
+	require.EqualValues(t, 50, v.Retransmits, "but the source goes back once")
 	require.Zero(t, p.logged("ROD_OOO"), "what follows a trimmed packet is known to be sent again")
 	require.EqualValues(t, 60, p.B().Counters().Delivered)
 }

@@ -254,7 +254,7 @@ func checkIdle(t testing.TB, p *pair, failed int) {
 }
 
 func TestSwarm(t *testing.T) {
-	count := 600
+	count := 400
 	if testing.Short() {
 		count = 100
 	}
