@@ -24,7 +24,6 @@ import (
 // simulator's behaviour is needed to compare with results published from it.
 //
 //	                                   spec                    htsim
-//	ACK without an RTT sample          counts bytes, no more   runs with the average delay
 //	period of quick adapt ends         at its end              after its end
 //	bytes ignored after quick adapt    in flight               in flight and the trimmed packet
 //	inferred loss                      window -= packet        window kept
@@ -33,7 +32,9 @@ import (
 //	high delay starts quick adapt      without trimming only   always
 //	a trimmed packet's RTT             not used                may lower the base RTT
 //
-// Both: the average delay is fed before the window is decided; a trim feeds it one configured
+// Both: an acknowledgement without an RTT sample runs with the average delay (noSample=skip is for
+// comparison: it leaves a sender that goes back, and resends the same packets, without any increase); the
+// average delay is fed before the window is decided; a trim feeds it one configured
 // RTT, as marked; only base RTT and largest window follow measurements down, while target, gains
 // and period stay at the configured RTT; fair increase leaves the run of zero-delay bytes alone.
 

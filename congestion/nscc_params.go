@@ -69,8 +69,8 @@ var nsccParamList = []param.Param{
 		Doc: "Whether a sample weighs as weight says, or by the time since the last one in base RTTs, at most 1."},
 	{Name: "drainSample", Kind: param.Float, Default: "0.25", Min: 0, Max: 100,
 		Doc: "What an unmarked high delay feeds the average instead, in base RTTs."},
-	{Name: "noSample", Kind: param.Word, OneOf: []string{"skip", "average"},
-		Doc: "What an acknowledgement without RTT does: only count bytes, or run with the average delay; absent: as the variant."},
+	{Name: "noSample", Kind: param.Word, Default: "average", OneOf: []string{"average", "skip"},
+		Doc: "What an acknowledgement without RTT does: run with the average delay, or only count bytes, which starves a sender that goes back."},
 	{Name: "credits", Kind: param.Bool, Default: "false",
 		Doc: "Whether receiver credits are in use, which answer trims on the last hop."},
 	{Name: "rttFloor", Kind: param.Duration, Default: "0",
@@ -94,10 +94,7 @@ func readNSCC(v param.Values) *nsccParams {
 		referenceRate: v.Rate("referenceRate"), referenceRTT: v.Time("referenceRTT"),
 		window: v,
 	}
-	p.averageForMissing = p.htsim
-	if v.Has("noSample") {
-		p.averageForMissing = v.Word("noSample") == "average"
-	}
+	p.averageForMissing = v.Word("noSample") == "average"
 	p.adaptDelay = -1
 	if v.Has("quickAdaptDelay") {
 		p.adaptDelay = v.Float("quickAdaptDelay")

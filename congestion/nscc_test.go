@@ -258,6 +258,19 @@ func TestNSCCTrimOnTheLastHopIsLeftToCredits(t *testing.T) {
 	require.Equal(t, int64(95_840), c.Window())
 }
 
+// An acknowledgement without an RTT sample runs with the average delay, unless it is told to only
+// count.
+func TestNSCCWithoutSample(t *testing.T) {
+	for _, c := range []struct {
+		noSample string
+		grows    bool
+	}{{"average", true}, {"skip", false}} {
+		n := makeNSCC(t, path100, map[string]string{"window": "100000", "noSample": c.noSample})
+		n.OnAck(us, Ack{Delivered: 40_000, InFlight: 1, RTT: NoSample})
+		require.Equal(t, c.grows, n.Window() > 100_000, c.noSample)
+	}
+}
+
 // Each line of the table of variants in nscc.go.
 func TestNSCCVariants(t *testing.T) {
 	both := func(check func(c *nscc, htsim bool)) {
@@ -265,10 +278,6 @@ func TestNSCCVariants(t *testing.T) {
 			check(makeNSCC(t, path100, map[string]string{"window": "100000", "variant": variant}), variant == "htsim")
 		}
 	}
-	both(func(c *nscc, htsim bool) { // an acknowledgement without a sample
-		c.OnAck(us, Ack{Delivered: 40_000, InFlight: 1, RTT: NoSample})
-		require.Equal(t, htsim, c.Window() > 100_000)
-	})
 	both(func(c *nscc, htsim bool) { // the end of the period
 		ack(c, 0, 0, 0, true)
 		c.OnSignal(21*us, Signal{Cause: Trimmed, Bytes: 4160, InFlight: 1000})
