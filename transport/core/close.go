@@ -163,8 +163,8 @@ func (e *Endpoint) abandon(now Time, pd *sendPDC, r *sentPacket, why ErrCode) {
 		return
 	}
 	m := &e.messages[r.message]
-	if m.sent < m.chunks && !m.over {
-		e.unqueue(pd, r.message)
+	if m.sent < m.chunks && !m.over { // then it is the first of the queue
+		e.dequeue(pd)
 	}
 	m.sent = m.chunks // it is in no queue any more
 	m.records--

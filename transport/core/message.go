@@ -137,24 +137,6 @@ func (e *Endpoint) dequeue(pd *sendPDC) {
 	pd.queued--
 }
 
-// unqueue takes a message out of the middle of the queue.
-func (e *Endpoint) unqueue(pd *sendPDC, mi uint32) {
-	if pd.first == mi {
-		e.dequeue(pd)
-		return
-	}
-	for at := pd.first; at != 0; at = e.messages[at].next {
-		if m := &e.messages[at]; m.next == mi {
-			m.next = e.messages[mi].next
-			if pd.last == mi {
-				pd.last = at
-			}
-			pd.queued--
-			return
-		}
-	}
-}
-
 func (e *Endpoint) newMessage() uint32 {
 	if mi := e.messagesFree; mi != 0 {
 		e.messagesFree = e.messages[mi].next
@@ -201,8 +183,8 @@ func (e *Endpoint) fail(now Time, mi uint32, why ErrCode) {
 	if m.over {
 		return
 	}
-	if m.sent < m.chunks {
-		e.unqueue(&e.pdcs[m.pdc], mi)
+	if m.sent < m.chunks { // then it is the first of its queue
+		e.dequeue(&e.pdcs[m.pdc])
 	}
 	e.report(now, mi, why)
 }

@@ -259,3 +259,49 @@ func TestIdleEndpointIsSmall(t *testing.T) {
 	}
 	require.Greater(t, p.A().Counters().SentData, uint64(8000))
 }
+
+// alarm is a controller that opens its window on its own timer.
+type alarm struct {
+	fixedWindow
+	due   Time
+	fired int
+}
+
+func (a *alarm) Deadline() Time { return a.due }
+func (a *alarm) OnTimeout(now Time) {
+	a.fired++
+	a.window += 1280
+	if a.due = now + 3*us; a.fired == 20 {
+		a.due = Never
+	}
+}
+
+func TestControllersHaveTimers(t *testing.T) {
+	c := base()
+	a := &alarm{due: 2 * us}
+	c.NewController = func(congestion.Path) congestion.Controller { return a }
+	p := newPair(t, c, nil)
+	p.fates = func(from int, out *Packet) fate { return fate{drop: from == 1} } // no ACK opens the window
+	p.send(15 * 1024)
+	p.runFor(70 * us)
+	require.Equal(t, 20, a.fired)
+	require.Equal(t, 15, p.dataNo[0], "the timer's window lets them go")
+}
+
+func TestMessageIDsWrapAndAreNeverZero(t *testing.T) {
+	p, pd, _ := opened(t, base())
+	pd.messageID = 1<<16 - 2
+	ids := map[uint16]bool{}
+	p.fates = func(from int, out *Packet) fate {
+		if isData(out) {
+			_, _, id, _ := wire.PeekSES(out.Header[wire.RequestSize:])
+			ids[id] = true
+		}
+		return fate{}
+	}
+	for range 3 {
+		p.send(2000)
+	}
+	p.run()
+	require.Equal(t, map[uint16]bool{1<<16 - 1: true, 1: true, 2: true}, ids)
+}
