@@ -25,11 +25,7 @@ func describe(set *runner.Setting, demonstration bool) report.ScenarioInfo {
 	for i := range s.Protocols {
 		e := &s.Protocols[i]
 		info.Rules[e.Label] = e.Protocol.Rules()
-		if i > 0 {
-			if note := scenario.Difference(&s.Protocols[0], e); note != "" {
-				info.ClassNotes[e.Label] = note
-			}
-		}
+		info.ClassNotes[e.Label] = classWords(e, &s.Fabric)
 	}
 	info.Headline = headlines[s.Workload.Kind]
 	switch info.Family {

@@ -32,7 +32,8 @@ type ScenarioInfo struct {
 	Headline string `json:"headline,omitempty"`
 	// Rules are by label what a reader must know of a protocol to judge the comparison.
 	Rules map[string][]string `json:"rules,omitempty"`
-	// ClassNotes are by label how the settings of a protocol's traffic class differ from the others'.
+	// ClassNotes are by label the settings of a protocol's traffic class, in words: equal words are equal
+	// settings.
 	ClassNotes map[string]string `json:"class_notes,omitempty"`
 	// Demonstration says that the runs are too few or too small to be evidence.
 	Demonstration bool `json:"demonstration,omitempty"`

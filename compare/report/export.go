@@ -24,7 +24,7 @@ func WriteFigures(dir string, d Data) ([]string, error) {
 		return nil, err
 	}
 	v := newView(&d)
-	a := artist{newLooks(v)}
+	a := artist{newLooks(v), classMarks(v)}
 	css := string(a.looks.css()) + string(style)
 	var names []string
 	write := func(owner string, f *figure) error {

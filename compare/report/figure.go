@@ -31,6 +31,7 @@ func newFigure(kind, name, title, caption, svg string) *figure {
 // An artist draws the figures of a report with the same look for a protocol everywhere.
 type artist struct {
 	looks looks
+	marks marks
 }
 
 func (a artist) class(r *row) string { return a.looks.byLabel[r.label].class }

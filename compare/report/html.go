@@ -69,11 +69,15 @@ type htmlTable struct {
 	Caption string
 	Heads   []string
 	Rows    []htmlRow
+	Marks   []htmlMark // the letters behind names
 }
 
-// An htmlRow has a line under its name and one under the whole row.
+// An htmlMark is what a letter stands for.
+type htmlMark struct{ Letter, Note string }
+
+// An htmlRow may have a letter behind its name, and lines under the whole row.
 type htmlRow struct {
-	Class, Name, Note string
+	Class, Name, Mark string
 	Cells             []string
 	Under             []string
 }
@@ -90,7 +94,7 @@ type pageManifest struct {
 }
 
 func newPage(v *view) *page {
-	a := artist{newLooks(v)}
+	a := artist{newLooks(v), classMarks(v)}
 	f := findings(v)
 	p := &page{
 		Style: a.looks.css(), Hatch: hatchPattern, Title: "weft: UET against RoCE v2", Ran: ranSentence(v), Summary: f.summary,
@@ -188,29 +192,39 @@ func (a artist) scenario(b *block, id string, found []string) *pageScenario {
 
 // tables are those of the terminal, with all columns and the class settings beside the names.
 func (a artist) tables(b *block) []*htmlTable {
-	achieved := achievedTable(b, marks{of: map[string]string{}})
+	achieved := achievedTable(b, nil)
 	achieved.drop(1) // the letters that stand for class settings
-	tables := []*htmlTable{a.html(b, achieved, "What came out, measured at the sender", true)}
+	tables := []*htmlTable{a.marked(b, a.html(achieved, "What came out, measured at the sender"))}
 	if causes, _ := causesTable(b); len(causes.columns) > 1 {
-		tables = append(tables, a.html(b, causes, "What happened on the way", false))
+		tables = append(tables, a.html(causes, "What happened on the way"))
 	}
 	if ladder := b.ladder(); len(ladder) > 1 {
-		tables = append(tables, a.html(b, stepsTable(b, ladder), "What each step gains", false))
+		tables = append(tables, a.html(stepsTable(b, ladder), "What each step gains"))
 	}
 	return tables
 }
 
+// marked puts the letters of class settings behind the names, and what they stand for under the table.
+func (a artist) marked(b *block, t *htmlTable) *htmlTable {
+	for i := range t.Rows {
+		t.Rows[i].Mark = a.marks.of(b, t.Rows[i].Name)
+	}
+	for i, note := range a.marks {
+		if slices.ContainsFunc(t.Rows, func(r htmlRow) bool { return r.Mark == letter(i) }) {
+			t.Marks = append(t.Marks, htmlMark{letter(i), note})
+		}
+	}
+	return t
+}
+
 // html turns a text table into one for the page.
-func (a artist) html(b *block, t *textTable, caption string, notes bool) *htmlTable {
+func (a artist) html(t *textTable, caption string) *htmlTable {
 	out := &htmlTable{Caption: caption, Heads: []string{"protocol"}}
 	for _, c := range t.columns[1:] {
 		out.Heads = append(out.Heads, c.head)
 	}
 	for i, cells := range t.rows {
 		row := htmlRow{Class: a.looks.byLabel[cells[0]].class, Name: cells[0], Under: t.under[i]}
-		if notes {
-			row.Note = b.info.ClassNotes[cells[0]]
-		}
 		for _, cell := range cells[1:] {
 			row.Cells = append(row.Cells, typeset(cell))
 		}

@@ -120,7 +120,7 @@ func TestReportTellsWhatWasRun(t *testing.T) {
 	for _, p := range synthLadder {
 		require.Contains(t, page, p.spec)
 		require.Contains(t, page, p.rules()[0])
-		require.Contains(t, page, p.classNote())
+		require.Contains(t, page, "<dd>"+p.classNote()+"</dd>")
 	}
 	require.Contains(t, page, "weft compare --full")
 	require.Contains(t, page, "topology: fattree")

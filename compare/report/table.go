@@ -28,10 +28,11 @@ func Table(w io.Writer, d Data, width int) error {
 	}
 	t := tableWriter{out: bufio.NewWriter(w), width: width, bold: isTerminal(w)}
 	v := newView(&d)
+	marks := classMarks(v)
 	for _, b := range v.blocks {
-		t.block(b)
+		t.block(b, marks)
 	}
-	t.footer(v)
+	t.footer(v, marks)
 	return t.out.Flush()
 }
 
@@ -74,7 +75,7 @@ func (t *tableWriter) table(table *textTable) {
 }
 
 // block writes one scenario.
-func (t *tableWriter) block(b *block) {
+func (t *tableWriter) block(b *block, marks marks) {
 	title := b.title()
 	if b.info.Demonstration {
 		title += "  (demonstration, not evidence)"
@@ -86,45 +87,49 @@ func (t *tableWriter) block(b *block) {
 	if text := b.groupsLine(); text != "" {
 		t.wrapped(text)
 	}
-	marks := classMarks(b)
 	t.line("")
 	t.table(achievedTable(b, marks))
-	t.classes(marks)
 	t.causes(b)
 	t.steps(b)
 	t.line("")
 }
 
-// marks are letters for what is different in the class settings of protocols.
-type marks struct {
-	of    map[string]string // by label
-	notes []string
-}
+// marks are the class settings of protocols in words; each stands for a letter, the same in all
+// scenarios: a to z, aa, ab, ...
+type marks []string
 
 // classMarks gives equal notes the same letter.
-func classMarks(b *block) marks {
-	m := marks{of: map[string]string{}}
-	for _, r := range b.rows {
-		note := b.info.ClassNotes[r.label]
-		if note == "" {
-			continue
+func classMarks(v *view) marks {
+	var m marks
+	for _, b := range v.blocks {
+		for _, r := range b.rows {
+			m = appendNew(m, b.info.ClassNotes[r.label])
 		}
-		at := slices.Index(m.notes, note)
-		if at < 0 {
-			at = len(m.notes)
-			m.notes = append(m.notes, note)
-		}
-		m.of[r.label] = string(rune('a' + at%26))
 	}
 	return m
 }
 
+// of is the letter of a protocol in a scenario; "" if nothing is known of its class.
+func (m marks) of(b *block, label string) string {
+	at := slices.Index(m, b.info.ClassNotes[label])
+	if at < 0 {
+		return ""
+	}
+	return letter(at)
+}
+
+// letter numbers a, b, ..., z, aa, ab, ...
+func letter(i int) string {
+	if i < 26 {
+		return string(rune('a' + i))
+	}
+	return letter(i/26-1) + letter(i%26)
+}
+
 // classes explains the letters.
 func (t *tableWriter) classes(m marks) {
-	for i, note := range m.notes {
-		for _, line := range wrap(fmt.Sprintf("%c  class: %s", 'a'+i%26, note), t.width, indent) {
-			t.line(line)
-		}
+	for i, note := range m {
+		t.wrapped(letter(i) + "  " + note)
 	}
 }
 
@@ -140,7 +145,7 @@ func achievedTable(b *block, m marks) *textTable {
 		table.columns = append(table.columns, column{head: group + " (x ideal)", keep: 10})
 	}
 	for _, r := range b.rows {
-		cells := append([]string{r.label, m.of[r.label]}, achievedCells(b, r)...)
+		cells := append([]string{r.label, m.of(b, r.label)}, achievedCells(b, r)...)
 		for _, group := range b.beside {
 			cells = append(cells, r.besideCell(group))
 		}
@@ -324,10 +329,15 @@ func stepCell(b *block, m stats.Metric, of, over *row) string {
 }
 
 // footer writes the rules and the findings.
-func (t *tableWriter) footer(v *view) {
+func (t *tableWriter) footer(v *view, marks marks) {
 	if len(v.blocks) == 0 {
 		t.line("no runs")
 		return
+	}
+	if len(marks) > 0 {
+		t.wrapped("How switches treat a protocol's packets, by the letter behind its name:")
+		t.classes(marks)
+		t.line("")
 	}
 	t.wrapped(tableRules)
 	for _, line := range seedLines(v) {

@@ -201,3 +201,15 @@ func TestListed(t *testing.T) {
 func TestSeedRange(t *testing.T) {
 	require.Equal(t, "1..3, 7, 9..10", seedRange([]uint64{1, 2, 3, 7, 9, 10}))
 }
+
+func TestClassesAreToldOnce(t *testing.T) {
+	d := small()
+	d.Scenarios[1].ClassNotes = map[string]string{"RoCE v2": "tail drop", "UET": "trimming, ECN 0.2..0.8 bdp"}
+	text := table(t, d, Wide)
+	require.Equal(t, 1, strings.Count(text, "trimming, ECN 0.2..0.8 bdp"), "the same words have the same letter everywhere")
+	require.Equal(t, 2, strings.Count(text, "  UET             b "))
+	require.Contains(t, text, "\n  c tail drop\n")
+	require.Equal(t, "z", letter(25))
+	require.Equal(t, "aa", letter(26))
+	require.Equal(t, "bc", letter(54))
+}

@@ -138,14 +138,3 @@ func makeEntry(text string, classes map[string][]classSetting, own []classSettin
 	}
 	return e, nil
 }
-
-// Difference lists the class settings in which two protocols differ: "ecnMin 0.2bdp/400KB".
-func Difference(a, b *Entry) string {
-	var parts []string
-	for _, p := range protocol.ClassParams {
-		if x, y := canonical(p, a.Class.Word(p.Name)), canonical(p, b.Class.Word(p.Name)); x != y {
-			parts = append(parts, fmt.Sprintf("%s %s/%s", p.Name, x, y))
-		}
-	}
-	return strings.Join(parts, ", ")
-}
