@@ -63,6 +63,9 @@ func (set *Setting) check(e *scenario.Entry) error {
 	if err := e.CheckClass(set.BDP); err != nil {
 		return err
 	}
+	if err := set.checkQueues(e); err != nil {
+		return err
+	}
 	back, ok := e.Protocol.(protocol.GoesBack)
 	if !ok {
 		return nil

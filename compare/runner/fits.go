@@ -1,0 +1,37 @@
+package runner
+
+import (
+	"fmt"
+
+	"github.com/weft-transport/weft/compare/scenario"
+)
+
+// Fits tells whether the fabric can be built for every protocol: a class may ask for more headroom than the
+// buffers have. The error is the one that Run would end with.
+func (set *Setting) Fits() error {
+	for i := range set.Scenario.Protocols {
+		e := &set.Scenario.Protocols[i]
+		if _, err := set.fabric(e, scenario.SeedSet{}, false); err != nil {
+			return fmt.Errorf("protocol %s: %w", e.Label, err)
+		}
+	}
+	return nil
+}
+
+// checkQueues refuses queues that never take a full packet: everything would be dropped or trimmed, for ever.
+func (set *Setting) checkQueues(e *scenario.Entry) error {
+	full := set.wireMTU(e.Protocol)
+	for _, name := range []string{"queue", "lastHopQueue"} {
+		if bytes := e.Class.Bytes(name, set.BDP); bytes > 0 && bytes < full {
+			return fmt.Errorf("class.%s: %s is %d bytes here, less than one full packet of %d bytes, so that none would pass; expected more, or 0", name, e.Class.Word(name), bytes, full)
+		}
+	}
+	buffer, alpha := set.Scenario.Fabric.Buffer, e.Class.Float("alpha")
+	if alpha == 0 {
+		alpha = buffer.Alpha
+	}
+	if most := alpha * float64(buffer.PerSwitch); most > 0 && most < float64(full) && e.Class.Word("flowControl") == "none" {
+		return fmt.Errorf("fabric.buffer: of %d bytes a queue may hold %g times what is free, less than one full packet of %d bytes, so that none would pass", buffer.PerSwitch, alpha, full)
+	}
+	return nil
+}
