@@ -14,7 +14,7 @@ type Best struct {
 	Kind     string      `json:"kind"` // "best"
 	Metric   string      `json:"metric"`
 	Scenario string      `json:"scenario"` // with the axes that are not of the protocol
-	Name     string      `json:"name"`     // of the protocol: uet, rocev2
+	Name     string      `json:"name"`     // of the protocol, see BestPoints
 	Spec     string      `json:"protocol"` // resolved SPEC
 	Value    *float64    `json:"value"`    // nil: the figure is withheld at all points
 	Points   int         `json:"points"`   // it was chosen from
@@ -32,9 +32,10 @@ func ofProtocol(field string) bool {
 	return top == "protocols" || top == "classes" || top == "spec"
 }
 
-// BestPoints returns for each protocol name, at each point of the axes that do not belong to
-// protocols, the point of the other axes that is best by a metric (stats.Metrics): the geometric mean
-// over seeds decides, of equals the first.
+// BestPoints returns for each protocol, at each point of the axes that do not belong to protocols,
+// the point of the other axes that is best by a metric (stats.Metrics): the geometric mean over seeds
+// decides, of equals the first. What its plan calls by one label is one protocol; where protocols are an
+// axis themselves, it is all that have the same name: uet, rocev2.
 func (r *Results) BestPoints(metric string) ([]*Best, error) {
 	m, known := stats.MetricNamed(metric)
 	if !known {
@@ -42,7 +43,10 @@ func (r *Results) BestPoints(metric string) ([]*Best, error) {
 	}
 	var all []*Best
 	for _, row := range r.Rows() {
-		name, _, _ := strings.Cut(row.Protocol, ",")
+		name := row.Label
+		if row.value("protocols") != "" {
+			name, _, _ = strings.Cut(row.Protocol, ",")
+		}
 		where := row.asked()
 		i := slices.IndexFunc(all, func(b *Best) bool { return b.Scenario == where && b.Name == name })
 		if i < 0 {
@@ -103,7 +107,14 @@ func (b *Best) text() string {
 	if b.Value == nil {
 		return head + fmt.Sprintf("withheld at all %d points\n", b.Points)
 	}
-	text := head + metricText(b.metric, *b.Value) + fmt.Sprintf(" (%s), of %d points", b.row.Label, b.Points)
+	text := head + metricText(b.metric, *b.Value)
+	if b.row.Label != b.Name {
+		text += " (" + b.row.Label + ")"
+	}
+	text += fmt.Sprintf(", of %d points", b.Points)
+	if b.Points == 1 {
+		text = strings.TrimSuffix(text, "s")
+	}
 	if b.Withheld > 0 {
 		text += fmt.Sprintf(", %d of them withheld", b.Withheld)
 	}

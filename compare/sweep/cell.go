@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/weft-transport/weft/compare/campaign"
+	"github.com/weft-transport/weft/compare/runner"
 	"github.com/weft-transport/weft/compare/scenario"
 )
 
@@ -55,18 +56,25 @@ func (p *Plan) Cells(o Options) ([]*Cell, error) {
 				return nil, fmt.Errorf("two points of the plan are called %s; expected values that differ in more than spaces", s.Name)
 			}
 			names[s.Name] = true
-			c.resolved(len(cells), s)
+			if err := c.resolved(len(cells), s); err != nil {
+				return nil, err
+			}
 			cells = append(cells, c)
 		}
 	}
 	return cells, nil
 }
 
-// resolved keeps what is needed to know of the scenario of a point.
-func (c *Cell) resolved(index int, s *scenario.Scenario) {
+// resolved keeps what is needed to know of the scenario of a point, and measures its fabric, on which
+// settings may contradict each other.
+func (c *Cell) resolved(index int, s *scenario.Scenario) error {
+	if _, err := runner.NewSetting(s); err != nil {
+		return c.placed(err)
+	}
 	c.Index, c.Hash, c.Auto = index, s.Hash(), s.Seeds.Auto
 	c.Runs = len(s.Protocols) * len(s.Seeds.List)
 	c.work = campaign.Estimate([]*scenario.Scenario{s}, 1)
+	return nil
 }
 
 // clash refuses overrides of fields that vary, since they would make all points of an axis one.

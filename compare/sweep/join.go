@@ -40,7 +40,6 @@ type group struct {
 	called    string // in the results
 	yaml      string // one of its forms
 	info      report.ScenarioInfo
-	first     string // label of the protocol that the class notes compare with
 	points    []Point
 	manifest  []compare.ManifestScenario
 	protocols []string // in the order of appearance
@@ -133,7 +132,7 @@ func (m *merger) group(p *part, run *compare.Run) *group {
 	}
 	g := m.byKey[key]
 	if g == nil {
-		g = &group{groupKey: key, called: key.name, yaml: form.YAML, runs: map[runKey]*kept{}, first: run.Label}
+		g = &group{groupKey: key, called: key.name, yaml: form.YAML, runs: map[runKey]*kept{}}
 		g.info = report.ScenarioInfo{Kind: "scenario", Name: key.name, Rules: map[string][]string{}, ClassNotes: map[string]string{}}
 		m.byKey[key] = g
 		m.groups = append(m.groups, g)
@@ -143,7 +142,7 @@ func (m *merger) group(p *part, run *compare.Run) *group {
 	}
 	for _, info := range p.Scenarios {
 		if info.Name == key.name {
-			g.describe(info, run.Label)
+			g.describe(info)
 		}
 	}
 	for i := range p.Points {
@@ -181,9 +180,8 @@ func meaning(yaml string) string {
 	return kept.String()
 }
 
-// describe adds what a directory says in words about the scenario. first is the label that its class
-// notes compare with.
-func (g *group) describe(info report.ScenarioInfo, first string) {
+// describe adds what a directory says in words about the scenario.
+func (g *group) describe(info report.ScenarioInfo) {
 	rules, notes := g.info.Rules, g.info.ClassNotes
 	if len(rules)+len(notes) == 0 && g.info.FabricLine == "" {
 		g.info, g.info.Rules, g.info.ClassNotes = info, rules, notes
@@ -195,9 +193,6 @@ func (g *group) describe(info report.ScenarioInfo, first string) {
 		}
 	}
 	for label, note := range info.ClassNotes {
-		if first != g.first {
-			note = "against " + first + ": " + note
-		}
 		if notes[label] == "" {
 			notes[label] = note
 		}

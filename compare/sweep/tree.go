@@ -203,8 +203,11 @@ func (c *converter) convert(n ast.Node, depth int) *value {
 
 func (c *converter) pairs(v *value, pairs []*ast.MappingValueNode, depth int) {
 	v.kind = mapping
-	for _, pair := range pairs {
+	for i, pair := range pairs {
 		where := c.place(pair.Key)
+		if i == 0 {
+			v.where = where
+		}
 		if _, merge := pair.Key.(*ast.MergeKeyNode); merge {
 			c.fail(where, "merge keys are not supported")
 			return
