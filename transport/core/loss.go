@@ -101,7 +101,9 @@ func (e *Endpoint) enterRecovery(pd *sendPDC) {
 }
 
 // recover holds missing packets lost, from the cumulative acknowledgement up to where the recovery
-// began and at most a window; it stops at the first that was sent less than a round trip ago.
+// began and at most a window; it stops at the first that was sent less than a round trip ago, or as many
+// as it was sent times: what arrived beyond a gap since a trimmed packet was sent again says little
+// of the second copy.
 func (e *Endpoint) recover(now Time, pd *sendPDC) {
 	c := &e.contexts[pd.context]
 	if before(pd.scanned, pd.una) {
@@ -116,7 +118,7 @@ func (e *Endpoint) recover(now Time, pd *sendPDC) {
 		if !e.outstanding(pd, pd.scanned) || r.epoch == pd.epoch || r.flags&packetClose != 0 {
 			continue
 		}
-		if now-r.sentAt < c.expectedRTT() {
+		if now-r.sentAt < Time(r.tries)*c.expectedRTT() {
 			return
 		}
 		r.epoch = pd.epoch

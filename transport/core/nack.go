@@ -78,7 +78,8 @@ func (e *Endpoint) outstanding(pd *sendPDC, psn uint32) bool {
 
 // nackTrimmed takes the news that a packet lost its payload in the network: it alone is sent
 // again, at once. The path is to blame, unless it was the last hop, which all paths share. The
-// controller hears before the sprayer, as on an acknowledgement.
+// controller hears before the sprayer (on an acknowledgement it is the other way round), as in the
+// reference simulator.
 func (e *Endpoint) nackTrimmed(now Time, p *Packet, i uint32, n *wire.Nack) {
 	pd := &e.pdcs[i]
 	if pd.mode == ROD {
