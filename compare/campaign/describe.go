@@ -14,7 +14,7 @@ import (
 func describe(set *runner.Setting, demonstration bool) report.ScenarioInfo {
 	s := set.Scenario
 	info := report.ScenarioInfo{
-		Kind: "scenario", Name: s.Name, Description: s.Description, FabricLine: fabricLine(set),
+		Kind: "scenario", Name: s.Name, Title: s.Title, Description: s.Description, FabricLine: fabricLine(set),
 		Demonstration: demonstration, Rules: map[string][]string{}, ClassNotes: map[string]string{},
 	}
 	for _, b := range scenario.Builtins() {

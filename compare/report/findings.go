@@ -289,23 +289,23 @@ func (t *tally) add(b *block, uet, roce *row) {
 	t.scenarios++
 	t.uet, t.roce = appendNew(t.uet, named(uet)), appendNew(t.roce, named(roce))
 	s := b.standing(uet, roce)
-	t.sides[s] = append(t.sides[s], b.title())
+	t.sides[s] = append(t.sides[s], b.info.Name)
 	if g := gainOf(b.headline(), uet, roce); g.Value != nil {
-		t.gains = append(t.gains, tallied{*g.Value, b.title()})
+		t.gains = append(t.gains, tallied{*g.Value, b.info.Name})
 	}
 	if best, _ := b.strongestStep(b.ladder()); best > 0 {
 		t.steps = append(t.steps, b.ladder()[best].label)
 	}
 	if best := b.bestRoCE(b.headline()); best != nil {
 		s := b.standing(uet, best)
-		t.best[s] = append(t.best[s], b.title())
+		t.best[s] = append(t.best[s], b.info.Name)
 	}
 }
 
 // A tallied is a gain with where it was seen.
 type tallied struct {
-	gain  float64
-	title string
+	gain float64
+	name string
 }
 
 // standing is the side of a duel by the headline.
@@ -364,8 +364,11 @@ func (t *tally) span() string {
 			most = g
 		}
 	}
+	if Factor(least.gain) == Factor(most.gain) {
+		return ""
+	}
 	return fmt.Sprintf("The gain runs from %s (%s) to %s (%s), where both finish.",
-		Factor(least.gain), least.title, Factor(most.gain), most.title)
+		Factor(least.gain), least.name, Factor(most.gain), most.name)
 }
 
 // stepCount says which step of the ladder gained most, and how often.

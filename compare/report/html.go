@@ -55,6 +55,7 @@ func (s *pageSection) Family() bool { return len(s.Scenarios) > 1 }
 // A pageScenario is one scenario.
 type pageScenario struct {
 	ID, Title, Description, Fabric string
+	Name                           string // that commands know it by, where the title is another
 	Groups                         string // whose flows the figures are about
 	Demonstration                  bool
 	Findings                       []string
@@ -172,13 +173,16 @@ func familyTitle(blocks []*block) string {
 			common = common[:len(common)-1]
 		}
 	}
+	if head, _, punctuated := strings.Cut(common, ", "); punctuated {
+		common = head // what is behind it goes on differently in each
+	}
 	common = strings.TrimRight(common, " ,:;-0123456789./")
 	return titleCase(cmp.Or(common, blocks[0].info.Family, "Sweep"))
 }
 
 // scenario makes one scenario's part of its section.
 func (a artist) scenario(b *block, id string, found []string) *pageScenario {
-	s := &pageScenario{ID: id, Title: b.title(), Description: b.info.Description, Fabric: b.info.FabricLine, Groups: b.groupsLine(),
+	s := &pageScenario{ID: id, Title: b.title(), Name: b.nameBeside(), Description: b.info.Description, Fabric: b.info.FabricLine, Groups: b.groupsLine(),
 		Demonstration: b.info.Demonstration, Findings: found, Seeds: seedRange(b.seeds())}
 	s.Figures, s.Nothing = a.figures(b)
 	s.Tables = a.tables(b)

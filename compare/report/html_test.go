@@ -275,3 +275,24 @@ func TestFileNames(t *testing.T) {
 	require.Equal(t, "random-loss-0.01", fileName("Random loss, 0.01%"))
 	require.Equal(t, "a-b", fileName("../a/b"[3:]))
 }
+
+func TestFamiliesAreNamedByWhatTheirTitlesShare(t *testing.T) {
+	for want, titles := range map[string][]string{
+		"Random loss": {"Random loss, 1 packet in 4096 on every link", "Random loss, 1 packet in 256 on every link"},
+		"Incast":      {"Incast, 8 to 1", "Incast, 32 to 1"},
+		"Size":        {"size 1 KiB", "size 64 KiB"},
+		"Loss":        {"One", "Other way", ""},
+	} {
+		var blocks []*block
+		for _, title := range titles {
+			blocks = append(blocks, &block{info: ScenarioInfo{Name: "x", Title: title, Family: "loss"}})
+		}
+		require.Equal(t, want, familyTitle(blocks))
+	}
+}
+
+func TestScenariosShowTheNameThatCommandsTake(t *testing.T) {
+	page := syntheticPage()
+	require.Contains(t, page, "<b>Scenario</b> <code>permutation</code>")
+	require.Contains(t, page, "<h3>Incast, 8 to 1</h3> <code>incast-8</code>")
+}

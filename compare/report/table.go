@@ -77,6 +77,9 @@ func (t *tableWriter) table(table *textTable) {
 // block writes one scenario.
 func (t *tableWriter) block(b *block, marks marks) {
 	title := b.title()
+	if name := b.nameBeside(); name != "" {
+		title += "  [" + name + "]"
+	}
 	if b.info.Demonstration {
 		title += "  (demonstration, not evidence)"
 	}

@@ -180,6 +180,14 @@ func (r *row) seeded(seed uint64) *compare.Run {
 // title is what the scenario is called.
 func (b *block) title() string { return cmp.Or(b.info.Title, b.info.Name) }
 
+// nameBeside is the name that commands know the scenario by, where its title is another.
+func (b *block) nameBeside() string {
+	if b.title() == b.info.Name {
+		return ""
+	}
+	return b.info.Name
+}
+
 // headline is the metric that decides the scenario.
 func (b *block) headline() stats.Metric {
 	if m, ok := stats.MetricNamed(b.info.Headline); ok {

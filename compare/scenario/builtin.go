@@ -49,14 +49,9 @@ var families = sync.OnceValue(func() []family {
 func extendWithin(docs []*node) ([]*node, error) {
 	for i, doc := range docs {
 		if base := doc.child("base"); base != nil {
-			merged := findDoc(base.text, docs[:i]).merge(doc)
-			for k, key := range merged.keys {
-				if key == "base" {
-					merged.remove(k)
-					break
-				}
-			}
-			docs[i] = merged
+			found := findDoc(base.text, docs[:i])
+			docs[i] = found.merge(doc).titled(found)
+			docs[i].drop("base")
 		}
 	}
 	return docs, nil

@@ -14,9 +14,12 @@ func TestBuiltins(t *testing.T) {
 	all, err := scenario.Full(scenario.Options{})
 	require.NoError(t, err)
 	require.Equal(t, len(scenario.Builtins()), len(all))
-	hashes := map[string]string{}
+	hashes, titles := map[string]string{}, map[string]string{}
 	for i, s := range all {
 		require.NotEmpty(t, s.Description, s.Name)
+		require.NotEmpty(t, s.Title, s.Name)
+		require.Empty(t, titles[s.Title], "the same title twice")
+		titles[s.Title] = s.Name
 		require.Equal(t, scenario.Builtins()[i].Name, s.Name)
 		shown := s.Show()
 		back, err := scenario.Read(s.Name+".yaml", []byte(shown), scenario.Options{})

@@ -31,7 +31,7 @@ var wrong = []struct{ from, to, want string }{
 	{"name: small\n", "", `x.yaml:1:1: name: is missing; expected a name for tables and files`},
 	{"name: small", "name: a b", `x.yaml:1:7: name: "a b" is not a name; expected letters, digits, - and _`},
 	{"name: small", "name: [a]", `x.yaml:1:1: name: is a list; expected a text`},
-	{"seeds:", "sede:", `x.yaml:5:1: unknown field "sede" (did you mean seeds?); expected one of name, description, fabric, faults, classes, workload, protocols, seeds, seedMatrix, seedHash, seedLoss, seedJitter, seedProtocol, horizon`},
+	{"seeds:", "sede:", `x.yaml:5:1: unknown field "sede" (did you mean seeds?); expected one of name, title, description, fabric, faults, classes, workload, protocols, seeds, seedMatrix, seedHash, seedLoss, seedJitter, seedProtocol, horizon`},
 	{"seeds: 1..3", "seeds: few", `x.yaml:5:8: seeds: "few" is not a list of seeds; expected something like 1..5, 1,2,7 or auto`},
 	{"seeds: 1..3", "seeds: 3..1", `x.yaml:5:8: seeds: "3..1" is not a list of seeds; expected something like 1..5, 1,2,7 or auto`},
 	{"seeds: 1..3", "seeds: 1,2,1", `x.yaml:5:8: seeds: seed 1 is given twice`},

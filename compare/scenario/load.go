@@ -80,11 +80,13 @@ func apply(doc *node, o Options) error {
 	if doc.kind != mapNode {
 		return nil // the reader says what is wrong
 	}
+	plain := doc.clone()
 	for _, override := range o.Set {
 		if err := set(doc, override); err != nil {
 			return err
 		}
 	}
+	doc.titled(plain)
 	if o.Protocols != "" {
 		doc.put("protocols", &node{text: o.Protocols, where: "--protocols " + o.Protocols})
 	}
@@ -108,16 +110,24 @@ func extendAll(docs []*node) ([]*node, error) {
 		if found == nil {
 			return nil, &Error{Where: base.where, Field: "base", Text: fmt.Sprintf("there is no scenario %q above or built in%s", base.text, suggest(base.text, Names()))}
 		}
-		for k, key := range doc.keys {
-			if key == "base" {
-				doc.remove(k)
-				break
-			}
-		}
-		out[i] = found.merge(doc)
+		doc.drop("base")
+		out[i] = found.merge(doc).titled(found)
 		out[i].where = doc.where
 	}
 	return out, nil
+}
+
+// titled drops the title that a document has from its base, if it has a name of its own: a title
+// belongs to its name.
+func (n *node) titled(base *node) *node {
+	same := func(field string) bool {
+		a, b := n.child(field), base.child(field)
+		return a != nil && b != nil && a.text == b.text
+	}
+	if same("title") && !same("name") {
+		n.drop("title")
+	}
+	return n
 }
 
 func findBase(name string, earlier []*node) *node {

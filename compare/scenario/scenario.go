@@ -9,6 +9,7 @@ import (
 // A Scenario is everything a run depends on but the seed and the version of the code.
 type Scenario struct {
 	Name        string
+	Title       string // heads its part of a report; "": the name does
 	Description string
 	Fabric      Fabric
 	Faults      []Fault
@@ -32,6 +33,7 @@ func resolve(doc *node, dir string) (*Scenario, error) {
 	in := &inputs{dir: dir}
 	s := &Scenario{
 		Name:        r.text("name", ""),
+		Title:       r.text("title", ""),
 		Description: r.text("description", ""),
 	}
 	s.Fabric = readFabric(r.mapping("fabric"), in)

@@ -23,8 +23,8 @@ func (s *Scenario) Show() string {
 	return doc.yaml()
 }
 
-// Hash identifies what the scenario means: the canonical form with every default filled in, less the
-// description, and with the contents of input files in the place of their names.
+// Hash identifies what the scenario means: the canonical form with every default filled in, less title
+// and description, and with the contents of input files in the place of their names.
 func (s *Scenario) Hash() string {
 	sum := sha256.Sum256([]byte(s.document(true).yaml()))
 	return hex.EncodeToString(sum[:])
@@ -34,6 +34,9 @@ func (s *Scenario) Hash() string {
 func (s *Scenario) document(hashing bool) *node {
 	doc := &node{kind: mapNode}
 	doc.put("name", scalar(s.Name))
+	if s.Title != "" && !hashing {
+		doc.put("title", scalar(s.Title))
+	}
 	if s.Description != "" && !hashing {
 		doc.put("description", scalar(s.Description))
 	}

@@ -13,6 +13,7 @@ import (
 
 // every uses every field there is.
 const every = `name: everything
+title: "Everything: all fields"
 description: "with \"quotes\", a # and\n a second line"
 fabric:
   topology: leafspine
@@ -75,6 +76,7 @@ func TestShowReadsBack(t *testing.T) {
 		require.Equal(t, s.Faults, back.Faults)
 		require.Equal(t, s.Fixed, back.Fixed)
 		require.Equal(t, s.Seeds, back.Seeds)
+		require.Equal(t, s.Title, back.Title)
 		require.Equal(t, s.Description, back.Description)
 		require.Equal(t, s.Horizon, back.Horizon)
 		for i := range s.Protocols {
@@ -96,11 +98,11 @@ func TestShowIsGolden(t *testing.T) {
 	require.Equal(t, string(want), shown)
 }
 
-// The hash stands for the meaning: not for units, comments, order of fields or description.
+// The hash stands for the meaning: not for units, comments, order of fields, title or description.
 func TestHashStandsForTheMeaning(t *testing.T) {
 	s := readOne(t, full)
 	same := strings.NewReplacer("400Gbps", "0.4Tbps", "500ns", "0.5us", "1/4096", "0.000244140625", "4MiB", "4096KiB",
-		"name: my", "# a comment\ndescription: other\nname: my", "seeds: 1..5", "seeds: [1, 2, 3, 4, 5]").Replace(full)
+		"name: my", "# a comment\ntitle: mine\ndescription: other\nname: my", "seeds: 1..5", "seeds: [1, 2, 3, 4, 5]").Replace(full)
 	require.NotEqual(t, full, same)
 	require.Equal(t, s.Hash(), readOne(t, same).Hash())
 	require.Len(t, s.Hash(), 64)

@@ -81,6 +81,16 @@ func (n *node) remove(i int) {
 	}
 }
 
+// drop deletes a key, if it is there.
+func (n *node) drop(key string) {
+	for i, k := range n.keys {
+		if k == key {
+			n.remove(i)
+			return
+		}
+	}
+}
+
 // describe names what a node is, for messages.
 func (n *node) describe() string {
 	switch {
