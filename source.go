@@ -18,7 +18,8 @@ const Version = "0.1.0"
 // The source itself is the only thing that says what was built: go run stamps no revision, and a
 // revision says nothing of a dirty tree.
 //
-//go:embed go.mod go.sum */*.go */*/*.go */*/*/*.go compare/scenario/builtin/*.yaml
+//go:embed go.mod go.sum *.go cmd/*/*.go compare/*.go compare/*/*.go compare/*/*/*.go congestion/*.go
+//go:embed emulator/*.go spray/*.go transport/*/*.go compare/scenario/builtin/*.yaml
 var source embed.FS
 
 // SourceHash returns the SHA-256 of all source files that take part in a build, tests left out, as

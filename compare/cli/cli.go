@@ -14,6 +14,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	weft "github.com/weft-transport/weft"
+	"github.com/weft-transport/weft/compare/campaign"
 	_ "github.com/weft-transport/weft/compare/protocols" // register themselves
 )
 
@@ -66,7 +67,7 @@ func Run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		kong.Description("A transport laboratory: Ultra Ethernet Transport against RoCE v2 on one emulated fabric."),
 		kong.Writers(stdout, stderr), kong.Exit(func(code int) { exited = code }),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
-		kong.Vars{"version": weft.Version + " " + weft.SourceHash()}, kong.Bind(a))
+		kong.Vars{"version": weft.Version + " " + campaign.SourceHash()}, kong.Bind(a))
 	if len(args) == 0 {
 		args = []string{"--help"}
 	}

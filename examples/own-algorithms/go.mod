@@ -1,0 +1,13 @@
+module example.com/own
+
+go 1.26.0
+
+require github.com/weft-transport/weft v0.0.0
+
+require (
+	github.com/alecthomas/kong v1.17.0 // indirect
+	github.com/goccy/go-yaml v1.19.2 // indirect
+	gonum.org/v1/gonum v0.17.0 // indirect
+)
+
+replace github.com/weft-transport/weft => ../..
