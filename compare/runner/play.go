@@ -44,6 +44,8 @@ type play struct {
 	broken   error
 	cargo    *cargo // the bytes of the messages; nil: they are virtual
 	events   [16]core.Event
+	unheard  []int // hosts that may have events
+	hearing  bool
 }
 
 func newPlay(plan *workload.Plan, fabric *emulator.Fabric) *play {
@@ -141,11 +143,27 @@ func (p *play) send(now instant.Time, flow int32) {
 		p.fail("flow %d (%d->%d): %v", flow, f.Src, f.Dst, err)
 		return
 	}
+	p.hear(now, int(f.Src))
 	p.fabric.Wake(int(f.Src))
 }
 
-// hear takes the events of a host.
+// hear takes the events of a host, and of those that were given work because of them: a message to a peer
+// that has been given up fails at once.
 func (p *play) hear(now instant.Time, h int) {
+	p.unheard = append(p.unheard, h)
+	if p.hearing {
+		return
+	}
+	p.hearing = true
+	for n := len(p.unheard); n > 0; n = len(p.unheard) {
+		h := p.unheard[n-1]
+		p.unheard = p.unheard[:n-1]
+		p.hearOne(now, h)
+	}
+	p.hearing = false
+}
+
+func (p *play) hearOne(now instant.Time, h int) {
 	for {
 		n := p.hosts[h].Events(p.events[:])
 		for _, e := range p.events[:n] {
