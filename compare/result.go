@@ -24,16 +24,17 @@ type Run struct {
 	Slowdown     SlowdownStats `json:"slowdown"`
 	Goodput      GoodputStats  `json:"goodput_bps"`
 
-	PacketsSent       uint64        `json:"packets_sent"`
+	PacketsSent       uint64        `json:"packets_sent"`      // of every kind: acknowledgements, NACKs and CNPs too
+	DataPacketsSent   uint64        `json:"data_packets_sent"` // of them, those that carry messages, retransmissions included
 	PacketsDelivered  uint64        `json:"packets_delivered"`
 	BytesDelivered    uint64        `json:"bytes_delivered"`
 	Retransmitted     uint64        `json:"retransmitted_packets"`
-	Spurious          uint64        `json:"spurious_retransmits"`
-	DiscardedBytes    uint64        `json:"discarded_at_receiver_bytes"`
+	Spurious          uint64        `json:"spurious_retransmits"`        // whose first copy had been accepted
+	DiscardedBytes    uint64        `json:"discarded_at_receiver_bytes"` // payload that arrived and was not used: duplicates, and what go-back-N throws away behind a gap
 	Trimmed           uint64        `json:"trimmed_packets"`
 	Dropped           DroppedCounts `json:"dropped_packets"`
-	LossEndToEnd      float64       `json:"loss_end_to_end"` // dropped and trimmed over data packets sent
-	Marked            uint64        `json:"ecn_marked_packets"`
+	LossEndToEnd      float64       `json:"loss_end_to_end"`    // dropped and trimmed over data packets sent
+	Marked            uint64        `json:"ecn_marked_packets"` // a packet that several queues would mark counts once
 	Nacks             uint64        `json:"nacks"`
 	CNPs              uint64        `json:"cnps"`
 	Timeouts          uint64        `json:"timeouts"`

@@ -33,19 +33,29 @@ func (a artist) retransmissions(b *block) *figure {
 	chart := draw.BarChart{Title: "Retransmitted packets by protocol, needed and spurious", AxisTitle: "share of the data packets sent", Format: axisText(percentText)}
 	any := false
 	for _, r := range b.rows {
-		all, wasted := r.share(repeated, sent), r.share(spurious, sent)
+		all, wasted := r.share(repeated, dataSent), r.share(spurious, dataSent)
 		any = any || all > 0
 		bar := draw.Bar{Label: r.label, Class: a.class(r), Value: percentText(all),
 			Parts: []draw.Part{{Value: max(0, all-wasted)}, {Value: wasted, Hatched: true}}}
-		if wasted > 0 {
-			bar.Note = "spurious " + percentText(wasted)
-		}
+		bar.Note = wasteNote(wasted, r.share(discarded, payloadSent))
 		chart.Bars = append(chart.Bars, bar)
 	}
 	if !any {
 		return nil
 	}
-	return newFigure("bars", "retransmissions", "Retransmissions", "Solid: needed retransmissions; hatched: spurious, counted where the first copy had been accepted. Packets that a go-back-N receiver threw away for being out of order had to be sent again and count as needed.", chart.SVG())
+	return newFigure("bars", "retransmissions", "Retransmissions", "Solid: needed retransmissions; hatched: spurious, counted where the first copy had been accepted. What a go-back-N receiver throws away for being behind a gap has to be sent again and counts as needed: on the right is how much of the payload sent arrived and was thrown away.", chart.SVG())
+}
+
+// wasteNote says what was sent in vain.
+func wasteNote(spurious, discarded float64) string {
+	var parts []string
+	if spurious > 0 {
+		parts = append(parts, "spurious "+percentText(spurious))
+	}
+	if discarded > 0 {
+		parts = append(parts, "thrown away "+percentText(discarded))
+	}
+	return strings.Join(parts, ", ")
 }
 
 // waiting is the time lost to timers and pauses; nil when there is none.

@@ -51,7 +51,7 @@ func fctP99(run *compare.Run) *float64      { return run.FCT.P99 }
 func fctMax(run *compare.Run) *float64      { return run.FCT.Max }
 func goodputOf(run *compare.Run) *float64   { return run.Goodput.Total }
 func sent(run *compare.Run) float64         { return float64(run.PacketsSent) }
-func delivered(run *compare.Run) float64    { return float64(run.PacketsDelivered) }
+func discarded(run *compare.Run) float64    { return float64(run.DiscardedBytes) }
 func repeated(run *compare.Run) float64     { return float64(run.Retransmitted) }
 func spurious(run *compare.Run) float64     { return float64(run.Spurious) }
 func trimmed(run *compare.Run) float64      { return float64(run.Trimmed) }
@@ -64,6 +64,20 @@ func largestQueue(run *compare.Run) float64 { return run.QueueBytes.Max }
 func loadSpread(run *compare.Run) *float64  { return run.LinkLoad.MaxOverMean }
 func meanSlowdown(run *compare.Run) *float64 {
 	return run.Slowdown.Mean
+}
+
+// dataSent are the packets with payload; results from before they were counted apart have to do with all.
+func dataSent(run *compare.Run) float64 {
+	if run.DataPacketsSent > 0 {
+		return float64(run.DataPacketsSent)
+	}
+	return float64(run.PacketsSent)
+}
+
+// payloadSent is the payload that was sent, retransmissions included, if packets that did not arrive
+// were as large as those that did.
+func payloadSent(run *compare.Run) float64 {
+	return dataSent(run) * float64(run.BytesDelivered) / max(1, float64(run.PacketsDelivered))
 }
 
 // dropped counts the packets that the network lost, by whatever reason.

@@ -258,15 +258,16 @@ type cause struct {
 
 // causesOf are shares of data packets sent where they count packets, and means per run otherwise.
 var causesOf = []cause{
-	{"resent", "retransmissions", 9, func(r *row) float64 { return r.share(repeated, sent) }, Percent},
-	{"spurious", "spurious retransmissions", 6, func(r *row) float64 { return r.share(spurious, sent) }, Percent},
-	{"trimmed", "trims", 8, func(r *row) float64 { return r.share(trimmed, sent) }, Percent},
+	{"resent", "retransmissions", 9, func(r *row) float64 { return r.share(repeated, dataSent) }, Percent},
+	{"spurious", "spurious retransmissions", 6, func(r *row) float64 { return r.share(spurious, dataSent) }, Percent},
+	{"discarded", "discards by receivers", 6, func(r *row) float64 { return r.share(discarded, payloadSent) }, Percent},
+	{"trimmed", "trims", 8, func(r *row) float64 { return r.share(trimmed, dataSent) }, Percent},
 	{"dropped", "drops", 8, func(r *row) float64 { return r.share(dropped, sent) }, Percent},
-	{"marked", "ECN marks", 3, func(r *row) float64 { return r.share(marked, sent) }, Percent},
+	{"marked", "ECN marks", 3, func(r *row) float64 { return r.share(marked, dataSent) }, Percent},
 	{"timeouts", "timeouts", 7, func(r *row) float64 { return r.mean(timeouts) }, Count},
 	{"waited", "time waiting for timeouts", 7, func(r *row) float64 { return r.mean(timeoutWait) }, Duration},
 	{"paused", "PFC pauses", 7, func(r *row) float64 { return r.mean(pauseTime) }, Duration},
-	{"reordered", "reordering", 4, func(r *row) float64 { return r.share(outOfOrder, delivered) }, Percent},
+	{"reordered", "reordering", 4, func(r *row) float64 { return r.share(outOfOrder, dataSent) }, Percent},
 	{"max queue", "queues", 5, func(r *row) float64 { return r.most(largestQueue) }, Bytes},
 }
 
@@ -360,10 +361,11 @@ func (t *tableWriter) footer(v *view, marks marks) {
 	}
 }
 
-const tableRules = "FCT: flow completion time at the sender, from the flow's start to its last acknowledgement; last: the " +
-	"longest of a run. slowdown: FCT over the flow's ideal. p99 needs 100 flows a run. Figures are geometric means over seeds. gain: how many times " +
-	"better than the row marked 1 in what its column says, paired by seed, with the 95% interval over seeds; above 1 is better. pairing: correlation of the paired values over seeds, 1 where both met the same luck. resent, spurious, trimmed, marked, " +
-	"dropped: shares of the data packets sent; waited, paused: sums over all flows and ports of a run."
+const tableRules = "FCT: from a flow's start to its last acknowledgement, at the sender; last: the longest of a run. slowdown: FCT over " +
+	"the flow's ideal. gain: times better than the row marked 1 in what the column says, paired by seed, with its 95% interval; above 1 is better. pairing: " +
+	"correlation of what is paired, 1 where both met the same luck. Figures are geometric means over seeds; p99 needs 100 flows a run. resent, spurious, trimmed, marked, " +
+	"reordered: of the data packets sent; dropped: of all packets; discarded: of the payload sent, what receivers threw away, as duplicate or behind a gap. " +
+	"waited, paused: sums over flows and ports of a run."
 
 // seedLines says which seeds the scenarios ran with, once for those that agree.
 func seedLines(v *view) []string {

@@ -213,3 +213,17 @@ func TestClassesAreToldOnce(t *testing.T) {
 	require.Equal(t, "aa", letter(26))
 	require.Equal(t, "bc", letter(54))
 }
+
+// What go-back-N throws away is not spurious: it never was accepted.
+func TestDiscardsAreShown(t *testing.T) {
+	d := small()
+	for i := range d.Runs {
+		if r := &d.Runs[i]; r.Scenario == "lossy" && r.Label == "RoCE v2" {
+			r.DataPacketsSent, r.Spurious, r.DiscardedBytes = 1980, 0, 200_000 // 1980 packets of 400000/990 bytes
+		}
+	}
+	text := table(t, d, Wide)
+	require.Regexp(t, `on the way +resent +spurious +discarded`, text)
+	require.Regexp(t, `RoCE v2 +1\.52% +0 +25\.0% `, text, "30 of 1980 packets, 200 of 800 KB")
+	require.Contains(t, build(t, d), "thrown away 25.0\u202f%")
+}

@@ -96,7 +96,7 @@ func fillHosts(run *compare.Run, hosts []core.Host) {
 	run.Timeouts, run.TimeoutWait = sum.Timeouts, sum.TimeoutWait.Nanoseconds()
 	run.OutOfOrder = compare.OutOfOrder{Packets: sum.OutOfOrder, MaxDistance: sum.OutOfOrderMax}
 	run.Dropped.Corrupt = sum.CorruptDropped
-	run.PacketsSent = sum.Sent
+	run.PacketsSent, run.DataPacketsSent = sum.Sent, sum.SentData
 }
 
 func fillFabric(run *compare.Run, f *emulator.Fabric) {

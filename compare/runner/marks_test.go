@@ -1,0 +1,26 @@
+package runner_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/weft-transport/weft/compare/runner"
+	"github.com/weft-transport/weft/compare/scenario"
+)
+
+// Every queue on the way marks whatever it sees, and a packet still counts once.
+func TestAMarkedPacketCountsOnce(t *testing.T) {
+	all, err := scenario.Load("permutation", scenario.Options{Protocols: "uet,congestion=fixed,class.ecnMin=1,class.ecnMax=2",
+		Set: []string{"fabric.hosts=16", "workload.size=256KiB"}})
+	require.NoError(t, err)
+	set, err := runner.NewSetting(all[0])
+	require.NoError(t, err)
+	r, err := set.Run(context.Background(), &all[0].Protocols[0], 1, runner.Options{})
+	require.NoError(t, err)
+	require.Greater(t, r.Run.LinkTransmissions, 3*r.Run.DataPacketsSent, "most packets pass several queues")
+	require.Greater(t, r.Run.Marked, r.Run.DataPacketsSent/2)
+	require.LessOrEqual(t, r.Run.Marked, r.Run.DataPacketsSent)
+	require.Less(t, r.Run.DataPacketsSent, r.Run.PacketsSent, "acknowledgements are packets, but carry no data")
+}
