@@ -18,8 +18,9 @@ const (
 	TimingFile      = "timing.jsonl" // the only one that differs between equal runs
 )
 
-// WriteDir writes the data as JSON Lines files into a directory, which it makes if need be. Existing
-// files of the same names are replaced; kinds without lines get no file, and lose an old one.
+// WriteDir writes the data as JSON Lines files into a directory, which it makes if need be, and the runs
+// once more as CSVFile. Existing files of the same names are replaced; kinds without lines get no file,
+// and lose an old one.
 func WriteDir(dir string, d *Data) error {
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return err
@@ -29,13 +30,18 @@ func WriteDir(dir string, d *Data) error {
 			return err
 		}
 	}
-	return nil
+	return writeOrRemove(filepath.Join(dir, CSVFile), len(d.Runs) == 0, d.WriteCSV)
 }
 
 // writeTo writes the section's file, or removes it when it would be empty.
 func (s section) writeTo(path string) error {
-	if !s.empty {
-		return WriteFile(path, func(out io.Writer) error { return s.write(NewWriter(out)) })
+	return writeOrRemove(path, s.empty, func(out io.Writer) error { return s.write(NewWriter(out)) })
+}
+
+// writeOrRemove makes or replaces a file, or removes what would be empty.
+func writeOrRemove(path string, empty bool, write func(io.Writer) error) error {
+	if !empty {
+		return WriteFile(path, write)
 	}
 	if err := os.Remove(path); err != nil && !os.IsNotExist(err) {
 		return err
