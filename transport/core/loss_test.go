@@ -99,6 +99,35 @@ func TestTrimmedAgainAndAgain(t *testing.T) {
 	require.Zero(t, v.Timeouts)
 }
 
+// The header of a trimmed packet passes the queues that packets wait in, so its NACK may come much
+// sooner than any acknowledgement did. It is news all the same, and of the path's idle round trip.
+func TestNACKFasterThanAnySample(t *testing.T) {
+	p := newPair(t, trimming(), nil)
+	p.fates = func(from int, out *Packet) fate {
+		switch {
+		case from != 0 || !isData(out):
+			return fate{}
+		case out.Payload.Offset == 160*1024 && p.A().counters.Retransmits < 2:
+			return fate{trim: true}
+		}
+		return fate{late: 30 * us}
+	}
+	p.send(300 * 1024)
+	p.runDone(1)
+	v := p.wantOne()
+	require.EqualValues(t, 2, v.Retransmits)
+	require.Zero(t, v.Timeouts)
+	require.Len(t, p.cc[0][0].signals, 2)
+	for _, s := range p.cc[0][0].signals {
+		require.InDelta(t, 10, s.RTT.Microseconds(), 0.5)
+	}
+	for _, a := range p.cc[0][0].acks {
+		if a.RTT != congestion.NoSample {
+			require.Greater(t, a.RTT, 39*us)
+		}
+	}
+}
+
 // "Clear bit = says nothing."
 func TestClearSACKBitDeclaresNothing(t *testing.T) {
 	p := newPair(t, base(), nil)

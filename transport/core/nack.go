@@ -115,14 +115,19 @@ func (e *Endpoint) nackTrimmedOrdered(now Time, pd *sendPDC, n *wire.Nack) {
 	e.signal(now, pd.context, congestion.Signal{Cause: congestion.Trimmed, LastHop: n.Code == wire.NackTrimmedLastHop, RTT: now - r.sentAt}, r.units)
 }
 
-// stale tells whether a NACK is about an earlier transmission than the last: it was for the
-// original and the packet has been sent again since, or it comes sooner than an answer can.
+// stale tells whether a NACK is about an earlier transmission than the last. The flag tells an original
+// from what was sent again. Among several retransmissions the time must tell, and only where a timer ran
+// out in between: one that follows a refusal leaves after all earlier ones were answered. Queues delay
+// packets and spare the headers of trimmed ones, so this answer may be much faster than any sample.
 func (e *Endpoint) stale(now Time, pd *sendPDC, n *wire.Nack) bool {
 	r := e.packet(pd, n.PSN)
-	if r.tries == 1 {
+	switch {
+	case n.Flags&wire.NackRetx == 0:
+		return r.tries > 1
+	case r.tries <= 2 || r.rtos == 0:
 		return false
 	}
-	return n.Flags&wire.NackRetx == 0 || e.contexts[pd.context].tooSoon(now-r.sentAt)
+	return e.contexts[pd.context].tooSoon(now - r.sentAt)
 }
 
 // goBack sends everything from the expected PSN on again: the answer of an ordered target to a
