@@ -42,6 +42,7 @@ type Config struct {
 	LinkOverhead int64   // bytes a packet occupies on the wire beside what follows the IP header: Ethernet, preamble, gap, IP, UDP, checksum
 	BufferBytes  int64   // shared buffer of a switch; 0: DefaultBuffer of its ports
 	MaxWireBytes int64   // of the largest packet, for headroom and event density; 0: 4160
+	MinWireBytes int64   // of the smallest packet: smaller ones are padded, as Ethernet does; 0: they are not
 	Seeds        Seeds
 	RerouteLocal Time // after a link failure its switches use other links; Never: they do not
 	RerouteAll   Time // after a failure all routes are computed anew; Never: they are not
@@ -408,7 +409,7 @@ func (f *Fabric) inject(h int, link int32, i uint32, pkt *core.Packet) {
 	pkt.Telemetry = 0
 	r.dst = uint32(pkt.To)
 	r.hash = uint32(mix64(uint64(pkt.From)<<40 ^ uint64(pkt.To)<<20 ^ uint64(pkt.EV) ^ uint64(pkt.Proto)<<17))
-	r.size = uint16(pkt.Bytes() + f.cfg.LinkOverhead)
+	r.size = uint16(max(pkt.Bytes()+f.cfg.LinkOverhead, f.cfg.MinWireBytes))
 	r.class = uint8(pkt.Class)
 	r.flags = pkt.Flags & core.Trimmable
 	if pkt.ECN != core.NotECT {

@@ -128,6 +128,19 @@ func TestOneFlowTakesSerialisationAndPropagation(t *testing.T) {
 	require.Equal(t, 100, s[15].got)
 }
 
+func TestSmallPacketsArePadded(t *testing.T) {
+	n := build(t, "single", nil, hundredGig)
+	for _, c := range []struct{ least, wire Time }{{0, 40}, {64, 64}, {2000, 2000}} {
+		f, err := New(n, Config{Classes: onlyData(), LinkOverhead: 20, MinWireBytes: int64(c.least)})
+		require.NoError(t, err)
+		s := attachSenders(f)
+		s[0].to, s[0].count, s[0].payload = 1, 1, 8
+		f.Wake(0)
+		run(t, f, Never-1)
+		require.Equal(t, 2*(c.wire*80+us), s[1].first)
+	}
+}
+
 func TestIncastSharesTheLastLink(t *testing.T) {
 	n := build(t, "leafspine", map[string]string{"leaves": "4"}, hundredGig)
 	f, err := New(n, Config{Classes: onlyData(), LinkOverhead: 64, BufferBytes: 64 << 20})

@@ -156,7 +156,7 @@ func (set *Setting) fabric(e *scenario.Entry, seeds scenario.SeedSet, check bool
 	}
 	f, err := emulator.New(s.Fabric.Network, emulator.Config{
 		Classes: classes, LinkOverhead: set.overhead(e.Protocol), BufferBytes: s.Fabric.Buffer.PerSwitch,
-		MaxWireBytes: set.wireMTU(e.Protocol),
+		MaxWireBytes: set.wireMTU(e.Protocol), MinWireBytes: set.wireMin(),
 		Seeds:        emulator.Seeds{Salt: seeds.Hash, Loss: seeds.Loss, Mark: seeds.Hash},
 		RerouteLocal: s.Fabric.Reroute.Local, RerouteAll: s.Fabric.Reroute.Global,
 		SamplePeriod: set.samplePeriod(), Check: check,
@@ -171,6 +171,19 @@ func (set *Setting) fabric(e *scenario.Entry, seeds scenario.SeedSet, check bool
 // wireMTU returns the size of a full packet of a protocol on the wire.
 func (set *Setting) wireMTU(p protocol.Protocol) int64 {
 	return set.Scenario.Fabric.PayloadMTU + p.TransportBytes() + set.overhead(p)
+}
+
+// minFrame is the smallest Ethernet frame, header and FCS included.
+const minFrame = 64
+
+// wireMin returns the size of the smallest packet on the wire.
+func (set *Setting) wireMin() int64 {
+	f := &set.Scenario.Fabric
+	if f.WireBytes > 0 {
+		return minFrame // the simulators that count packets so count neither preamble nor gap
+	}
+	const headerAndFCS = 18
+	return minFrame + max(0, f.LinkOverhead-headerAndFCS)
 }
 
 func (set *Setting) samplePeriod() instant.Time {
