@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 
 	"github.com/alecthomas/kong"
@@ -76,8 +77,7 @@ func Run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		return exited
 	}
 	if err != nil {
-		fmt.Fprintf(stderr, "weft: %v (weft --help lists commands and flags)\n", err)
-		return Usage
+		return a.status(errUsage{usageError(parser.Model, err)})
 	}
 	return a.status(call.Run())
 }
@@ -87,7 +87,7 @@ func (a *app) status(err error) int {
 	if err == nil {
 		return Done
 	}
-	fmt.Fprintf(a.stderr, "weft: %v\n", err)
+	fmt.Fprintf(a.stderr, "weft: %s\n", strings.ReplaceAll(err.Error(), "\n", " "))
 	var usage errUsage
 	if errors.As(err, &usage) {
 		return Usage

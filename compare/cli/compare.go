@@ -4,7 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/weft-transport/weft/compare/campaign"
@@ -37,7 +39,7 @@ func (c *common) prepare() error {
 
 type compareCmd struct {
 	Scenarios []string `arg:"" optional:"" name:"scenario" help:"Built-in scenarios, families, or YAML files. None: the demonstration."`
-	Protocols string   `help:"Protocols instead of the scenario's, for example uet,spray=reps,rocev2,qps=4 (two)." placeholder:"SPECS"`
+	Protocols *string  `help:"Protocols instead of the scenario's, for example uet,spray=reps,rocev2,qps=4 (two)." placeholder:"SPECS"`
 	Full      bool     `help:"The evidence: all built-in scenarios with enough seeds. Prints its time first."`
 	common
 }
@@ -46,8 +48,13 @@ func (c *compareCmd) Run(a *app) error {
 	if err := c.check(); err != nil {
 		return err
 	}
-	o := c.options()
-	o.Protocols = c.Protocols
+	o, err := c.options()
+	if err != nil {
+		return err
+	}
+	if o.Protocols, err = given("--protocols", c.Protocols, "SPECs such as uet,rocev2,qps=4"); err != nil {
+		return err
+	}
 	scenarios, demonstration, err := c.load(o)
 	if err != nil {
 		return errUsage{err}
@@ -114,10 +121,21 @@ func (c *common) carryOut(a *app, what *campaign.Campaign) error {
 			return err
 		}
 	}
-	if runner.Interrupted(err) || a.ctx.Err() != nil {
-		return fmt.Errorf("interrupted; %d finished runs are kept", len(data.Runs))
+	if runner.Interrupted(err) || err != nil && a.ctx.Err() != nil {
+		return c.interrupted(len(data.Runs))
 	}
 	return err
+}
+
+// interrupted says what is left of a comparison that was stopped.
+func (c *common) interrupted(finished int) error {
+	switch {
+	case finished == 0:
+		return errors.New("interrupted; no run was finished")
+	case c.Out == "":
+		return fmt.Errorf("interrupted; %d finished runs are shown", finished)
+	}
+	return fmt.Errorf("interrupted; %d finished runs are kept in %s", finished, clean(c.Out))
 }
 
 // write puts the results where they belong.
@@ -196,16 +214,28 @@ func (c *runCmd) Run(a *app) error {
 	if _, err := scenario.ParseSpec(c.Protocol); err != nil {
 		return errUsage{fmt.Errorf("--protocol: %w", err)}
 	}
-	o := c.options()
+	o, err := c.options()
+	if err != nil {
+		return err
+	}
 	o.Protocols = c.Protocol
 	scenarios, err := scenario.Load(c.Scenario, o)
 	if err != nil {
-		return errUsage{err}
+		return errUsage{singular(err)}
 	}
 	if err := c.prepare(); err != nil {
 		return err
 	}
 	return c.carryOut(a, &campaign.Campaign{Scenarios: scenarios})
+}
+
+// singular names the flag that this command has in errors about protocols.
+func singular(err error) error {
+	var e *scenario.Error
+	if !errors.As(err, &e) || !strings.HasPrefix(e.Where, "--protocols ") {
+		return err
+	}
+	return &scenario.Error{Where: strings.Replace(e.Where, "--protocols", "--protocol", 1), Text: e.Text}
 }
 
 type showCmd struct {
@@ -228,21 +258,37 @@ func (c *showCmd) Run(a *app) error {
 }
 
 type reportCmd struct {
-	Dir  string `arg:"" help:"A directory of results." type:"existingdir"`
+	Dir  string `arg:"" help:"A directory of results."`
 	File string `help:"Where to write the page." default:"" placeholder:"FILE"`
+
+	Figures string `help:"Also write every figure as an SVG file of its own into this directory." placeholder:"DIR"`
 }
 
 func (c *reportCmd) Run(a *app) error {
 	data, err := report.ReadDir(c.Dir)
+	if path := (*os.PathError)(nil); errors.As(err, &path) {
+		err = fmt.Errorf("%s: cannot read results: %w; expected a directory that `weft compare --out` has written", path.Path, path.Err)
+	}
 	if err != nil {
 		return errUsage{err}
 	}
 	if c.File == "" {
 		c.File = filepath.Join(c.Dir, "report.html")
 	}
+	if err := creatable("--file", c.File); err != nil {
+		return err
+	}
 	if err := report.WriteFile(c.File, func(w io.Writer) error { return report.Build(w, *data) }); err != nil {
 		return err
 	}
 	fmt.Fprintf(a.stdout, "report: %s\n", c.File)
+	if c.Figures == "" {
+		return nil
+	}
+	names, err := report.WriteFigures(c.Figures, *data)
+	if err != nil {
+		return errUsage{err}
+	}
+	fmt.Fprintf(a.stdout, "figures: %d in %s\n", len(names), c.Figures)
 	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strings"
 
 	"github.com/weft-transport/weft/compare/scenario"
 )
@@ -12,12 +13,27 @@ import (
 // scenarioFlags change what is run.
 type scenarioFlags struct {
 	Set     []string `help:"Override a field of the scenario, for example fabric.rate=400Gbps. Repeatable." placeholder:"PATH=VALUE" sep:"none"`
-	Seeds   string   `help:"Seeds, for example 1..5, 1,2,7 or auto (until the interval is narrow)." placeholder:"LIST"`
+	Seeds   *string  `help:"Seeds, for example 1..5, 1,2,7 or auto (until the interval is narrow)." placeholder:"LIST"`
 	Carrier string   `help:"What carries the packets." enum:"fabric" default:"fabric"`
 }
 
-func (f *scenarioFlags) options() scenario.Options {
-	return scenario.Options{Set: f.Set, Seeds: f.Seeds}
+// options are what the flags change. A list that is given and empty is an error, not the scenario's.
+func (f *scenarioFlags) options() (scenario.Options, error) {
+	o := scenario.Options{Set: f.Set}
+	var err error
+	o.Seeds, err = given("--seeds", f.Seeds, "seeds such as 1..5, 1,2,7 or auto")
+	return o, err
+}
+
+// given returns the text of an optional flag, "" where it is absent.
+func given(flag string, text *string, expected string) (string, error) {
+	switch {
+	case text == nil:
+		return "", nil
+	case strings.TrimSpace(*text) == "":
+		return "", errUsage{fmt.Errorf("%s: an empty text; expected %s", flag, expected)}
+	}
+	return *text, nil
 }
 
 // outputFlags change how results appear.

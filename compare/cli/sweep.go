@@ -36,7 +36,11 @@ func (c *sweepCmd) Run(a *app) error {
 	if err != nil {
 		return errUsage{err}
 	}
-	cells, err := plan.Cells(sweep.Options{Set: c.Set, Seeds: c.Seeds})
+	o, err := c.options()
+	if err != nil {
+		return err
+	}
+	cells, err := plan.Cells(sweep.Options{Set: o.Set, Seeds: o.Seeds})
 	if err != nil {
 		return errUsage{err}
 	}

@@ -46,7 +46,9 @@ func rename(same []*group) {
 			parts = []string{hex.EncodeToString(sum[:4])}
 		}
 		g.called = g.name + separator + strings.Join(parts, ",")
-		g.info.Title = ""
+		if g.info.Title != "" {
+			g.info.Title += " (" + strings.Join(parts, ", ") + ")"
+		}
 	}
 }
 
@@ -71,7 +73,7 @@ func (v *value) leaves(path string, list []leaf) []leaf {
 		if path != "" {
 			inner = path + "." + key
 		}
-		if key == "seeds" || key == "protocols" || key == "classes" || key == "description" {
+		if key == "seeds" || key == "protocols" || key == "classes" || key == "description" || key == "title" {
 			continue // they do not tell scenarios apart
 		}
 		list = v.items[i].leaves(inner, list)

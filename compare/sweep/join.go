@@ -171,7 +171,7 @@ func meaning(yaml string) string {
 	for line := range strings.Lines(yaml) {
 		if line[0] != ' ' && line[0] != '-' {
 			field, _, _ := strings.Cut(line, ":")
-			skip = slices.Contains([]string{"seeds", "protocols", "classes", "description"}, field)
+			skip = slices.Contains([]string{"seeds", "protocols", "classes", "description", "title"}, field)
 		}
 		if !skip {
 			kept.WriteString(line)

@@ -1,6 +1,7 @@
 package sweep
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -56,8 +57,8 @@ func find(dirs []string) ([]string, error) {
 // resultsIn looks for results in a directory, or, where it has none itself, below it.
 func resultsIn(dir string, depth int) ([]string, error) {
 	entries, err := os.ReadDir(dir)
-	if err != nil {
-		return nil, err
+	if path := (*os.PathError)(nil); errors.As(err, &path) {
+		return nil, fmt.Errorf("%s: cannot read results: %w; expected a directory that `weft sweep` or `weft compare` has written", dir, path.Err)
 	}
 	if slices.ContainsFunc(entries, func(e os.DirEntry) bool { return e.Name() == report.RunsFile }) {
 		return []string{dir}, nil

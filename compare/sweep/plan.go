@@ -192,7 +192,7 @@ func (p *Plan) readSet(top *value) error {
 // checkField refuses fields that a plan has elsewhere.
 func checkField(v *value, section, field string) error {
 	switch {
-	case field == "seeds" || field == "name" || field == "base" || field == "description":
+	case field == "seeds" || field == "name" || field == "base" || field == "description" || field == "title":
 		return wrong(v, section+"."+field, "does not vary here; expected a field such as workload.size, or seeds: at the top of the plan")
 	case field == "" || strings.Contains("."+field+".", ".."):
 		return wrong(v, section, "%q is not a field; expected path.to.field, such as workload.size", field)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
 	"github.com/weft-transport/weft/compare/campaign"
@@ -152,6 +153,9 @@ func (s *Sweep) verdict(ctx context.Context) error {
 // place puts a point on the axis of the figure that a report draws over its plan: the last axis of
 // numbers. Points that differ in another axis are in another figure.
 func (p *Plan) place(c *Cell, info *report.ScenarioInfo) {
+	if info.Title != "" && len(c.Axes) > 0 {
+		info.Title += " (" + c.where() + ")"
+	}
 	field, unit, x, log := p.figureAxis(c)
 	if field == "" {
 		return
@@ -174,6 +178,18 @@ func (p *Plan) place(c *Cell, info *report.ScenarioInfo) {
 		title += " (" + unit + ")"
 	}
 	info.Sweep = &report.SweepPoint{Axis: title, Value: x, Log: log}
+}
+
+// where says in words where a point lies.
+func (c *Cell) where() string {
+	var names, parts []string
+	for _, a := range c.Axes {
+		names = append(names, a.Field)
+	}
+	for i, name := range short(names) {
+		parts = append(parts, name+" "+c.Axes[i].Value)
+	}
+	return strings.Join(parts, ", ")
 }
 
 // figureAxis returns the last axis of several numbers, the value of a point on it, and whether the

@@ -179,8 +179,9 @@ func TestAFullDiskEndsTheSweep(t *testing.T) {
 func TestFigureAxis(t *testing.T) {
 	cells := cellsOf(t, small)
 	p := readPlan(t, small)
-	var info report.ScenarioInfo
+	info := report.ScenarioInfo{Title: "Permutation"}
 	p.place(cells[3], &info)
+	require.Equal(t, "Permutation (size 32KiB, linkDelay 1us)", info.Title)
 	require.Equal(t, "small,workload.size=32KiB", info.Family)
 	require.Equal(t, &report.SweepPoint{Axis: "fabric.linkDelay (ns)", Value: 1000}, info.Sweep)
 

@@ -1,0 +1,49 @@
+//go:build unix
+
+package cli_test
+
+import (
+	"bufio"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/weft-transport/weft/compare/cli"
+)
+
+// TestControlC starts the real command and interrupts it as a terminal does.
+func TestControlC(t *testing.T) {
+	dir := t.TempDir()
+	require.NoError(t, os.WriteFile(dir+"/two.yaml", []byte(endless), 0o666))
+	program, err := os.Executable()
+	require.NoError(t, err)
+	c := exec.Command(program, "compare", "two.yaml", "--workers", "1")
+	c.Dir, c.Env = dir, append(os.Environ(), "WEFT_TEST_COMMAND=1")
+	stderr, err := c.StderrPipe()
+	require.NoError(t, err)
+	require.NoError(t, c.Start())
+	stuck := time.AfterFunc(20*time.Second, func() { c.Process.Kill() })
+	defer stuck.Stop()
+
+	in := bufio.NewReader(stderr)
+	first, err := in.ReadString('\n')
+	require.NoError(t, err)
+	require.True(t, strings.HasPrefix(first, "1 of 8 runs"), first)
+	require.NoError(t, c.Process.Signal(syscall.SIGINT))
+	begun := time.Now()
+	rest, err := io.ReadAll(in)
+	require.NoError(t, err)
+	require.Error(t, c.Wait())
+	require.Less(t, time.Since(begun), 2*time.Second)
+	require.Equal(t, cli.Failed, c.ProcessState.ExitCode())
+	require.Regexp(t, `weft: interrupted; \d finished runs are kept in out\n$`, string(rest))
+	runs, err := os.ReadFile(dir + "/out/runs.jsonl")
+	require.NoError(t, err)
+	require.NotEmpty(t, runs)
+}
