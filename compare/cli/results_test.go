@@ -85,7 +85,7 @@ func TestResultsReplaceOlderOnes(t *testing.T) {
 func TestNowhereToWrite(t *testing.T) {
 	t.Chdir(t.TempDir())
 	require.NoError(t, os.WriteFile("out", []byte("a file"), 0o666))
-	huge := []string{"compare", "permutation", "--set", "workload.size=1TiB", "--seeds", "1..100"}
+	huge := []string{"compare", "permutation", "--set", "workload.size=3GiB", "--set", "workload.messages=1000", "--seeds", "1..100"}
 	status, stdout, stderr := weft(huge...)
 	require.Equal(t, cli.Usage, status)
 	require.Empty(t, stdout)
@@ -152,7 +152,7 @@ seeds: 1,2
 ---
 base: quick
 name: endless
-workload: {size: 1TiB}
+workload: {size: 3GiB, messages: 1000}
 horizon: 1000s
 `
 

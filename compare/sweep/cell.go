@@ -20,6 +20,7 @@ type Cell struct {
 	Auto  bool
 
 	work    time.Duration // estimated, on one processor
+	title   string        // of the scenario it was made from
 	load    string
 	options scenario.Options
 	places  map[string]string // of overrides in the plan, for messages
@@ -121,7 +122,7 @@ func (p *Plan) choose(i int) []override {
 
 // cell makes the point of a scenario and a combination.
 func (p *Plan) cell(from source, i int, o Options) *Cell {
-	c := &Cell{Base: from.name, load: from.load, places: map[string]string{}}
+	c := &Cell{Base: from.name, title: from.title, load: from.load, places: map[string]string{}}
 	c.options = scenario.Options{Seeds: o.Seeds}
 	if c.options.Seeds == "" && p.seeds != nil {
 		c.options.Seeds = seedsText(p.seeds)

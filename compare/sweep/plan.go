@@ -37,7 +37,7 @@ type Plan struct {
 }
 
 // A source is where a scenario comes from, and what it is called there.
-type source struct{ load, name string }
+type source struct{ load, name, title string }
 
 // An override sets one field of a scenario.
 type override struct {
@@ -137,12 +137,11 @@ func (p *Plan) readScenario(file string) func(*value) error {
 			return wrong(v, "scenario", "is %s; expected the name of a scenario or a YAML file", v.describe())
 		}
 		if slices.Contains(scenario.Families(), v.text) {
-			for _, b := range scenario.Builtins() {
-				if b.Family == v.text {
-					p.scenarios = append(p.scenarios, source{b.Name, b.Name})
-				}
+			members, err := scenario.Load(v.text, scenario.Options{})
+			for _, s := range members {
+				p.scenarios = append(p.scenarios, source{s.Name, s.Name, s.Title})
 			}
-			return nil
+			return err
 		}
 		name := v.text
 		if !slices.Contains(scenario.Names(), name) && !filepath.IsAbs(name) && strings.ContainsAny(name, "./\\") {
@@ -155,7 +154,7 @@ func (p *Plan) readScenario(file string) func(*value) error {
 		if len(all) != 1 {
 			return wrong(v, "scenario", "%s holds %d scenarios; expected one", name, len(all))
 		}
-		p.scenarios = []source{{name, all[0].Name}}
+		p.scenarios = []source{{name, all[0].Name, all[0].Title}}
 		return nil
 	}
 }

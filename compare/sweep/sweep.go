@@ -153,7 +153,7 @@ func (s *Sweep) verdict(ctx context.Context) error {
 // place puts a point on the axis of the figure that a report draws over its plan: the last axis of
 // numbers. Points that differ in another axis are in another figure.
 func (p *Plan) place(c *Cell, info *report.ScenarioInfo) {
-	if info.Title != "" && len(c.Axes) > 0 {
+	if info.Title = c.title; c.title != "" && len(c.Axes) > 0 {
 		info.Title += " (" + c.where() + ")"
 	}
 	field, unit, x, log := p.figureAxis(c)

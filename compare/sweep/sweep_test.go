@@ -179,9 +179,9 @@ func TestAFullDiskEndsTheSweep(t *testing.T) {
 func TestFigureAxis(t *testing.T) {
 	cells := cellsOf(t, small)
 	p := readPlan(t, small)
-	info := report.ScenarioInfo{Title: "Permutation"}
+	var info report.ScenarioInfo
 	p.place(cells[3], &info)
-	require.Equal(t, "Permutation (size 32KiB, linkDelay 1us)", info.Title)
+	require.Equal(t, "Permutation, clean fabric (size 32KiB, linkDelay 1us)", info.Title)
 	require.Equal(t, "small,workload.size=32KiB", info.Family)
 	require.Equal(t, &report.SweepPoint{Axis: "fabric.linkDelay (ns)", Value: 1000}, info.Sweep)
 
@@ -205,7 +205,7 @@ func TestFigureAxis(t *testing.T) {
 	require.NoError(t, err)
 	info = report.ScenarioInfo{}
 	p.place(cells[1], &info)
-	require.Equal(t, report.ScenarioInfo{}, info)
+	require.Equal(t, report.ScenarioInfo{Title: "Permutation, clean fabric (routing random)"}, info)
 }
 
 func TestNumbers(t *testing.T) {
