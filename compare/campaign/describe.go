@@ -52,9 +52,9 @@ func fabricLine(set *runner.Setting) string {
 	f := &set.Scenario.Fabric
 	parts := []string{
 		fmt.Sprintf("%s, %d hosts", f.Topology, f.Network.Hosts),
-		report.Rate(float64(f.LineRateBps())),
+		strings.Replace(report.Rate(float64(f.LineRateBps())), ".0", "", 1),
 		fmt.Sprintf("%v a link, %v a switch", f.Spec.LinkDelay, f.Spec.SwitchDelay),
-		fmt.Sprintf("base RTT %.2f us, BDP %s", set.BaseRTT.Microseconds(), report.Bytes(float64(set.BDP))),
+		fmt.Sprintf("base RTT %s, BDP %s", report.Duration(set.BaseRTT.Nanoseconds()), report.Bytes(float64(set.BDP))),
 		fmt.Sprintf("payload MTU %d", f.PayloadMTU),
 	}
 	if f.Spec.Oversubscription > 1 {

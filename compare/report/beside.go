@@ -38,6 +38,22 @@ func slowdownOf(group string) func(*compare.Run) *float64 {
 	}
 }
 
+// besideRange is the mean slowdown of a group, with that of the best and of the worst seed: whether a
+// bystander is hit at all depends on the seed, so that an interval of the mean says little.
+func (r *row) besideRange(group string) estimate.Ratio {
+	g := r.typical(slowdownOf(group))
+	if g.Value == nil || len(r.runs) < 2 {
+		return estimate.Ratio{Value: g.Value}
+	}
+	low, high := *g.Value, *g.Value
+	for _, run := range r.runs {
+		s := *slowdownOf(group)(run) // known in all, as their mean is
+		low, high = min(low, s), max(high, s)
+	}
+	g.Low, g.High = &low, &high
+	return g
+}
+
 // besideTime is the mean completion time of a group.
 func (r *row) besideTime(group string) estimate.Ratio {
 	return r.typical(func(run *compare.Run) *float64 {
@@ -71,15 +87,13 @@ func (r *row) besideClause(group string) string {
 	if c := r.completionOf(group); c.unfinished() > 0 {
 		return fmt.Sprintf("leaves %d of %s unfinished under %s", c.unfinished(), plural(c.flows, "flow"), named(r))
 	}
-	of := slowdownOf(group)
-	slowdown := r.typical(of).Value
-	if slowdown == nil {
+	slowdown := r.besideRange(group)
+	if slowdown.Value == nil {
 		return "is unknown under " + named(r)
 	}
-	text := fmt.Sprintf("takes %s its ideal time under %s", Factor(*slowdown), named(r))
-	if len(r.runs) > 1 {
-		worst := r.most(func(run *compare.Run) float64 { return *of(run) }) // known in all, as its mean is
-		text += fmt.Sprintf(" (worst seed %s)", Factor(worst))
+	text := fmt.Sprintf("takes %s its ideal time under %s", Factor(*slowdown.Value), named(r))
+	if slowdown.High != nil {
+		text += fmt.Sprintf(" (worst seed %s)", Factor(*slowdown.High))
 	}
 	return text
 }
@@ -89,7 +103,7 @@ func (a artist) bystanders(b *block) *figure {
 	if len(b.beside) == 0 {
 		return nil
 	}
-	chart := draw.BarChart{Title: "Slowdown of what stands beside, by protocol", AxisTitle: "mean FCT over ideal, geometric mean over seeds", Format: axisText(factorText)}
+	chart := draw.BarChart{Title: "Slowdown of what stands beside, by protocol", AxisTitle: "mean FCT over ideal, geometric mean and range over seeds", Format: axisText(factorText)}
 	ideal := 1.0
 	chart.Reference, chart.RefLabel = &ideal, "ideal"
 	for _, group := range b.beside {
@@ -97,8 +111,7 @@ func (a artist) bystanders(b *block) *figure {
 			chart.Bars = append(chart.Bars, a.besideBar(b, r, group))
 		}
 	}
-	chart.Crop()
-	return newFigure("bars", "bystander", besideTitle(b.beside), besideCaption(b.about, b.beside)+" Whiskers: 95 % interval over seeds.", chart.SVG())
+	return newFigure("bars", "bystander", besideTitle(b.beside), besideCaption(b.about, b.beside)+" Whiskers: from the best to the worst seed.", chart.SVG())
 }
 
 func (a artist) besideBar(b *block, r *row, group string) draw.Bar {
@@ -106,7 +119,7 @@ func (a artist) besideBar(b *block, r *row, group string) draw.Bar {
 	if len(b.beside) > 1 {
 		bar.Label += ", " + group
 	}
-	g := r.typical(slowdownOf(group))
+	g := r.besideRange(group)
 	if g.Value == nil {
 		bar.Value = typeset(r.besideCell(group))
 		return bar
@@ -118,11 +131,11 @@ func (a artist) besideBar(b *block, r *row, group string) draw.Bar {
 
 // besideSweep is the slowdown of a group along the axis of a family.
 func (a artist) besideSweep(s *sweep, group string) *figure {
-	svg := a.slowdownChart(s, "Mean slowdown of the "+group+" over "+s.axisName(), slowdownOf(group))
+	svg := a.slowdownChart(s, "Mean slowdown of the "+group+" over "+s.axisName(), func(r *row) estimate.Ratio { return r.besideRange(group) })
 	if svg == "" {
 		return nil
 	}
-	fig := newFigure("direct", "bystander", besideTitle([]string{group}), besideCaption(s.blocks[0].about, []string{group})+" Bars: 95 % interval over seeds.", svg)
+	fig := newFigure("direct", "bystander", besideTitle([]string{group}), besideCaption(s.blocks[0].about, []string{group})+" Bars: from the best to the worst seed.", svg)
 	fig.Key = a.key(s.rows())
 	return fig
 }

@@ -14,37 +14,36 @@ import (
 
 // WriteFigures writes every figure of the report as an SVG file of its own into a directory, which it
 // makes if need be, and returns the names of the files: scenario-figure.svg, or family-sweep.svg. They
-// look as in the report, in light and in dark.
+// look as in the report, on a ground of their own, light or dark as the reader prefers.
 func WriteFigures(dir string, d Data) ([]string, error) {
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return nil, err
 	}
-	style, err := pageFiles.ReadFile("page/report.css")
-	if err != nil {
-		return nil, err
-	}
 	v := newView(&d)
 	a := artist{newLooks(v), classMarks(v)}
-	css := string(a.looks.css()) + string(style)
 	var names []string
-	write := func(owner string, f *figure) error {
+	write := func(b *block, owner string, f *figure) error {
 		name := fileName(owner) + "-" + f.Name + ".svg"
+		if owner == b.info.Name {
+			owner = b.title()
+		}
 		names = append(names, name)
 		return WriteFile(filepath.Join(dir, name), func(w io.Writer) error {
-			_, err := io.WriteString(w, f.standalone(css))
+			_, err := io.WriteString(w, f.standalone(a.looks, b, owner))
 			return err
 		})
 	}
-	err = a.eachFigure(v, write)
+	err := a.eachFigure(v, write)
 	return names, err
 }
 
-// eachFigure hands out the figures of all families and scenarios with the name of their owner.
-func (a artist) eachFigure(v *view, do func(owner string, f *figure) error) error {
+// eachFigure hands out the figures of all families and scenarios with their scenario, the first of a
+// family, and the name of their owner.
+func (a artist) eachFigure(v *view, do func(b *block, owner string, f *figure) error) error {
 	for _, blocks := range families(v.blocks) {
 		if s := newSweep(blocks); s != nil {
 			for _, f := range a.sweeps(s) {
-				if err := do(familyTitle(blocks), f); err != nil {
+				if err := do(blocks[0], familyTitle(blocks), f); err != nil {
 					return err
 				}
 			}
@@ -52,7 +51,7 @@ func (a artist) eachFigure(v *view, do func(owner string, f *figure) error) erro
 		for _, b := range blocks {
 			figures, _ := a.figures(b)
 			for _, f := range figures {
-				if err := do(b.info.Name, f); err != nil {
+				if err := do(b, b.info.Name, f); err != nil {
 					return err
 				}
 			}
@@ -73,41 +72,61 @@ const (
 	aloneWidth = 760
 	aloneTop   = 62
 	aloneKey   = 18
+	aloneLine  = 16 // of the note under the heading
+	aloneAxis  = 12 // for the name of a vertical axis
+	aloneCells = 118
 )
 
 // standalone puts a figure's chart into a drawing of fixed width with its heading and key.
-func (f *figure) standalone(css string) string {
-	left, right := 20, 24
+func (f *figure) standalone(l looks, b *block, owner string) string {
+	left, right, head := 20, 24, aloneTop
 	if f.Kind != "bars" {
-		left = 64
+		left, head = 64, aloneTop+aloneAxis
 	}
 	if f.Kind == "direct" {
 		right = 190
 	}
-	key, keyHeight := f.standaloneKey()
-	chart := string(f.SVG)
-	height := aloneTop + keyHeight + int(draw.Height(chart)) + 14
-	var b strings.Builder
-	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d" viewBox="0 0 %d %d">`, aloneWidth, height, aloneWidth, height)
-	fmt.Fprintf(&b, `<style>%s</style><defs>%s</defs><rect width="100%%" height="100%%" fill="var(--card)"/>`, html.EscapeString(css), hatchPattern)
-	fmt.Fprintf(&b, `<text x="20" y="28" style="font-size:16px;font-weight:600">%s</text>%s`, html.EscapeString(f.Title), key)
-	fmt.Fprintf(&b, `<svg x="%d" y="%d" width="%d" height="%d" overflow="visible">%s</svg></svg>`,
-		left, aloneTop+keyHeight-6, aloneWidth-left-right, height-aloneTop-keyHeight, chart)
-	return b.String()
+	note := aloneNote(b)
+	key, keyHeight := f.standaloneKey(50 + len(note)*aloneLine)
+	top := head + len(note)*aloneLine + keyHeight
+	chart := key + string(f.SVG)
+	heading := owner + ": " + strings.ToLower(f.Title[:1]) + f.Title[1:]
+	css := standaloneStyle(l, chart+`class="ground title note hatching"`)
+	height := top + int(draw.Height(string(f.SVG))) + 14
+	var out strings.Builder
+	fmt.Fprintf(&out, `<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d" viewBox="0 0 %d %d">`, aloneWidth, height, aloneWidth, height)
+	fmt.Fprintf(&out, `<title>%s</title><style>%s</style><defs>%s</defs>`, html.EscapeString(heading), css, hatchPattern)
+	fmt.Fprintf(&out, `<rect x=".5" y=".5" width="%d" height="%d" rx="10" class="ground"/>`, aloneWidth-1, height-1)
+	fmt.Fprintf(&out, `<text x="20" y="30" class="title">%s</text>`, html.EscapeString(heading))
+	for i, line := range note {
+		fmt.Fprintf(&out, `<text x="20" y="%d" class="note">%s</text>`, 50+i*aloneLine, html.EscapeString(line))
+	}
+	fmt.Fprintf(&out, `%s<svg x="%d" y="%d" width="%d" height="%d" overflow="visible">%s</svg></svg>`,
+		key, left, top-6, aloneWidth-left-right, height-top, string(f.SVG))
+	return out.String()
+}
+
+// aloneNote says on which fabric and with which seeds the figure came about.
+func aloneNote(b *block) []string {
+	text := plural(len(b.seeds()), "seed")
+	if b.info.FabricLine != "" {
+		text = b.info.FabricLine + "; " + text
+	}
+	return wrap(text, aloneCells, "")
 }
 
 // hatchPattern is what marks the second part of bars; the page defines the same.
 const hatchPattern = `<pattern id="hatch" width="6" height="6" patternUnits="userSpaceOnUse" patternTransform="rotate(45)"><rect width="3" height="6" class="hatching"/></pattern>`
 
 // standaloneKey draws the key in two columns where the curves have no direct labels.
-func (f *figure) standaloneKey() (key string, height int) {
+func (f *figure) standaloneKey(top int) (key string, height int) {
 	if f.Kind != "lines" {
 		return "", 0
 	}
 	var b strings.Builder
 	rows := (len(f.Key) + 2) / 3
 	for i, k := range f.Key {
-		x, y := 20+(i/rows)*245, 50+(i%rows)*aloneKey
+		x, y := 20+(i/rows)*245, top+4+(i%rows)*aloneKey
 		dash := ""
 		if k.Dash != "" {
 			dash = ` stroke-dasharray="` + k.Dash + `"`

@@ -5,6 +5,7 @@ import (
 	"html/template"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/weft-transport/weft/compare"
 	"github.com/weft-transport/weft/compare/report/draw"
@@ -74,7 +75,7 @@ func (a artist) figures(b *block) (shown []*figure, nothing []string) {
 // achieved is the ablation: the headline metric of every protocol, with what each step gains.
 func (a artist) achieved(b *block) *figure {
 	m := b.headline()
-	chart := draw.BarChart{Title: m.Title + " by protocol", AxisTitle: axisTitle(m) + ", geometric mean over seeds",
+	chart := draw.BarChart{Title: m.Title + " by protocol", AxisTitle: axisTitle(m) + meanOver(b),
 		Format: axisText(metricText(m)), Largest: largestKnown(b, m)}
 	if ideal := b.rows[0].typical(func(r *compare.Run) *float64 { return r.Ideal }).Value; ideal != nil && m.Name == "fct_ns.mean" {
 		chart.Reference, chart.RefLabel = ideal, "ideal"
@@ -97,14 +98,15 @@ func (a artist) achieved(b *block) *figure {
 	return newFigure("bars", "achieved", titleCase(m.Title), caption, chart.SVG())
 }
 
-// largestKnown is the end of the axis: bars that are only lower bounds may not squeeze the others.
+// largestKnown is the end of the axis: bars that are only lower bounds, and intervals of few seeds, may
+// not squeeze the others.
 func largestKnown(b *block, m stats.Metric) float64 {
 	most, bound := 0.0, 0.0
 	for _, r := range b.rows {
 		if g := r.typical(m.Of); g.Value != nil {
 			most = max(most, *g.Value)
 			if g.High != nil {
-				most = max(most, *g.High)
+				bound = max(bound, *g.High)
 			}
 		} else if known := r.knownAtLeast(m); known != nil {
 			bound = max(bound, *known)
@@ -113,7 +115,7 @@ func largestKnown(b *block, m stats.Metric) float64 {
 	if most == 0 {
 		return bound
 	}
-	return max(most, min(bound, 2*most))
+	return max(most, min(bound, 1.5*most))
 }
 
 func (a artist) achievedBar(b *block, m stats.Metric, i int, r *row, largest float64) draw.Bar {
@@ -186,19 +188,24 @@ func (r *row) meanAtLeast() *float64 {
 	return &mean
 }
 
+// meanOver says what stands for several seeds.
+func meanOver(b *block) string {
+	if len(b.seeds()) == 1 {
+		return ", one seed"
+	}
+	return ", geometric mean and 95 % interval over seeds"
+}
+
 func metricText(m stats.Metric) func(float64) string {
 	write := writeMetric(m)
 	return func(x float64) string { return typeset(write(x)) }
 }
 
 func axisTitle(m stats.Metric) string {
-	switch writeMetric(m)(1e6) {
-	case Duration(1e6):
-		return m.Title + " (time)"
-	case Rate(1e6):
-		return m.Title + " (bit/s)"
+	if strings.HasPrefix(m.Name, "slowdown.") {
+		return m.Title + " (FCT over ideal)"
 	}
-	return m.Title + " (FCT over ideal)"
+	return m.Title
 }
 
 func titleCase(s string) string {

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/weft-transport/weft/compare"
 	"github.com/weft-transport/weft/compare/report/draw"
 	"github.com/weft-transport/weft/compare/stats/estimate"
 )
@@ -138,14 +137,14 @@ func (a artist) sweeps(s *sweep) []*figure {
 
 // lossSweep is goodput over loss rate.
 func (a artist) lossSweep(s *sweep) *figure {
-	chart := draw.LineChart{Title: "Goodput over loss rate", X: s.axis(), Height: 340, DirectLabels: true}
+	chart := draw.LineChart{Title: "Goodput over loss rate", X: s.axis(), Height: 340, DirectLabels: true, Apart: true}
 	most, partial := 0.0, false
 	for _, r := range s.rows() {
 		series := a.series(r)
 		for _, b := range s.blocks {
 			if point, ok := goodputPoint(b, r.label); ok {
 				series.Points = append(series.Points, point)
-				most, partial = max(most, point.Y), partial || point.Hollow
+				most, partial = max(most, visibleEnd(estimate.Ratio{Value: &point.Y, High: point.High})), partial || point.Hollow
 			}
 		}
 		chart.Series = append(chart.Series, series)
@@ -188,7 +187,7 @@ func goodputPoint(b *block, label string) (draw.Point, bool) {
 
 // slowdownSweep is the mean slowdown along any other axis.
 func (a artist) slowdownSweep(s *sweep) *figure {
-	svg := a.slowdownChart(s, "Mean slowdown over "+s.axisName(), meanSlowdown)
+	svg := a.slowdownChart(s, "Mean slowdown over "+s.axisName(), func(r *row) estimate.Ratio { return r.typical(meanSlowdown) })
 	if svg == "" {
 		return nil
 	}
@@ -198,19 +197,19 @@ func (a artist) slowdownSweep(s *sweep) *figure {
 }
 
 // slowdownChart draws a slowdown of every protocol along the axis; "" if there is none.
-func (a artist) slowdownChart(s *sweep, title string, of func(*compare.Run) *float64) string {
-	chart := draw.LineChart{Title: title, X: s.axis(), Height: 320, DirectLabels: true}
+func (a artist) slowdownChart(s *sweep, title string, of func(*row) estimate.Ratio) string {
+	chart := draw.LineChart{Title: title, X: s.axis(), Height: 320, DirectLabels: true, Apart: true}
 	least, most := 1.0, 1.0
 	for _, r := range s.rows() {
 		series := a.series(r)
 		for _, b := range s.blocks {
 			g := estimate.Ratio{}
 			if at := b.labelled(r.label); at != nil {
-				g = at.typical(of)
+				g = of(at)
 			}
 			if g.Value != nil {
 				series.Points = append(series.Points, draw.Point{X: b.value(), Y: *g.Value, Low: g.Low, High: g.High})
-				least, most = min(least, *g.Value), max(most, *g.Value)
+				least, most = min(least, *g.Value), max(most, visibleEnd(g))
 			}
 		}
 		chart.Series = append(chart.Series, series)
@@ -225,6 +224,15 @@ func (a artist) slowdownChart(s *sweep, title string, of func(*compare.Run) *flo
 	chart.Y = draw.Axis{Title: "mean FCT over ideal", Scale: scale, Ticks: scale.Ticks(6), Format: axisText(factorText)}
 	chart.Description = sweepWords(chart, factorText)
 	return chart.SVG()
+}
+
+// visibleEnd is how far a chart reaches for a value: to the end of its interval, unless few seeds leave
+// that far out.
+func visibleEnd(g estimate.Ratio) float64 {
+	if g.High == nil {
+		return *g.Value
+	}
+	return max(*g.Value, min(*g.High, 1.5**g.Value))
 }
 
 // axisName is what the scenarios of the family differ in.

@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -13,8 +14,8 @@ import (
 //
 //   - UET (the top of the ladder; see fullUET) is set against RoCE v2 as it is mostly deployed (the first go-back-N
 //     row) and against the best of the rocev2 rows, by the scenario's headline metric.
-//   - "ahead" and "behind" need an interval that excludes 1; otherwise no difference is shown. With one
-//     seed there is no interval and the sentence says so.
+//   - "ahead" and "behind" need an interval that excludes 1 and a gain that is not written as 1.00x; otherwise
+//     no difference is shown. With one seed there is no interval and the sentence says so.
 //   - Where flows are unfinished there is no ratio: who finished is the finding.
 //   - Flows that stand beside what the scenario is about, as the victim of an incast, have a finding of
 //     their own: how many times its ideal they take under either protocol.
@@ -185,15 +186,23 @@ const (
 	level
 )
 
-// sideOf needs an interval that excludes 1; without an interval the value decides, with 1 % to either
-// side taken as level.
+// Gains that count as none: in any case those that would be written as 1.00x, and without an interval
+// up to 1 %.
+const (
+	negligible    = 0.005
+	withinOneSeed = 0.01
+)
+
+// sideOf needs an interval that excludes 1; without an interval the value decides.
 func sideOf(g estimate.Ratio) side {
 	switch {
 	case g.Value == nil:
 		return unknown
-	case g.Low == nil && *g.Value > 1.01, g.Low != nil && *g.Low > 1:
+	case math.Abs(*g.Value-1) < negligible:
+		return level
+	case g.Low == nil && *g.Value > 1+withinOneSeed, g.Low != nil && *g.Low > 1:
 		return ahead
-	case g.Low == nil && *g.Value < 0.99, g.High != nil && *g.High < 1:
+	case g.Low == nil && *g.Value < 1-withinOneSeed, g.High != nil && *g.High < 1:
 		return behind
 	}
 	return level
@@ -207,7 +216,11 @@ func outcome(g estimate.Ratio, metric, name string) string {
 	case behind:
 		return fmt.Sprintf("trails %s by %s in %s", name, inWords(inverse(g)), metric)
 	case level:
-		return fmt.Sprintf("shows no difference to %s in %s: %s", name, metric, inWords(g))
+		if *g.Value > 0.9 && *g.Value < 1.1 {
+			return fmt.Sprintf("shows no difference to %s in %s: %s", name, metric, inWords(g))
+		}
+		return fmt.Sprintf("stands at %s over %s in %s, but the 95%% interval (%s to %s, n=%d) leaves room for no difference",
+			Factor(*g.Value), name, metric, bound(*g.Low), bound(*g.High), g.N)
 	}
 	return fmt.Sprintf("cannot be compared with %s in %s", name, metric)
 }
@@ -231,8 +244,7 @@ func inWords(g estimate.Ratio) string {
 	if g.Low == nil || g.High == nil {
 		return Factor(*g.Value) + " (one seed, no interval)"
 	}
-	return fmt.Sprintf("%s (95%% interval %s to %s, n=%d)", Factor(*g.Value),
-		strings.TrimSuffix(Factor(*g.Low), "x"), strings.TrimSuffix(Factor(*g.High), "x"), g.N)
+	return fmt.Sprintf("%s (95%% interval %s to %s, n=%d)", Factor(*g.Value), bound(*g.Low), bound(*g.High), g.N)
 }
 
 // stepFinding names the step of an ablation that gains most and those that lose.
@@ -328,6 +340,9 @@ func standing(mine, theirs completion, g estimate.Ratio) side {
 
 // sentences sum up.
 func (t *tally) sentences() []string {
+	if t.scenarios == 1 {
+		return nil // its own findings say it all
+	}
 	if t.scenarios == 0 {
 		return []string{"No scenario has both a uet and a rocev2 go-back-N protocol, so there is nothing to set against each other."}
 	}

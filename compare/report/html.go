@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-//go:embed page/report.html.tmpl page/report.css
+//go:embed page/report.html.tmpl page/report.css page/figure.css
 var pageFiles embed.FS
 
 var pageTemplate = template.Must(template.ParseFS(pageFiles, "page/report.html.tmpl"))
@@ -18,13 +18,22 @@ var pageTemplate = template.Must(template.ParseFS(pageFiles, "page/report.html.t
 // Build writes the report: one HTML page without any reference outside itself. The same data give the
 // same bytes.
 func Build(w io.Writer, d Data) error {
-	style, err := pageFiles.ReadFile("page/report.css")
-	if err != nil {
-		return err
-	}
 	page := newPage(newView(&d))
-	page.Style += template.CSS(style)
+	page.Style += template.CSS(figureStyle() + pageStyle())
 	return pageTemplate.Execute(w, page)
+}
+
+// pageStyle is the style of the page, figureStyle that of the figures in it.
+func pageStyle() string   { return embedded("page/report.css") }
+func figureStyle() string { return embedded("page/figure.css") }
+
+// embedded is a file of the page; a missing one is a mistake of the programmer.
+func embedded(name string) string {
+	text, err := pageFiles.ReadFile(name)
+	if err != nil {
+		panic(err)
+	}
+	return string(text)
 }
 
 // A page is what the template shows.
@@ -107,6 +116,9 @@ func newPage(v *view) *page {
 	}
 	for _, family := range families(v.blocks) {
 		p.Sections = append(p.Sections, a.section(family, ids, f))
+	}
+	if len(v.blocks) == 1 {
+		p.Summary = append(p.Summary, f.of[v.blocks[0]]...)
 	}
 	p.Overview = a.overview(v, ids)
 	p.numberFigures()

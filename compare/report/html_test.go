@@ -260,6 +260,10 @@ func TestFiguresOnTheirOwn(t *testing.T) {
 	require.Equal(t, []string{"clean-achieved.svg", "clean-distribution.svg", "lossy-achieved.svg", "lossy-distribution.svg",
 		"lossy-completion.svg", "lossy-retransmissions.svg", "lossy-waiting.svg"}, names)
 	for _, name := range names {
+		text, err := os.ReadFile(filepath.Join(dir, name))
+		require.NoError(t, err)
+		require.NotContains(t, string(text), "var(", "colours are spelled out")
+		require.NotContains(t, string(text), "NaN")
 		file, err := os.Open(filepath.Join(dir, name))
 		require.NoError(t, err)
 		decoder := xml.NewDecoder(file)
@@ -269,6 +273,24 @@ func TestFiguresOnTheirOwn(t *testing.T) {
 		require.ErrorIs(t, err, io.EOF, name)
 		require.NoError(t, file.Close())
 	}
+}
+
+// Every protocol has its own colour in light and in dark, whatever draws the file.
+func TestColoursOfFiguresAreSpelledOut(t *testing.T) {
+	dir, d := t.TempDir(), small()
+	_, err := WriteFigures(dir, d)
+	require.NoError(t, err)
+	text, err := os.ReadFile(filepath.Join(dir, "clean-achieved.svg"))
+	require.NoError(t, err)
+	light, dark, found := strings.Cut(string(text), "@media(prefers-color-scheme:dark){")
+	require.True(t, found)
+	for i, k := range []kin{kinRoCE, kinUET} {
+		class := []string{"p0", "p2"}[i]
+		require.Contains(t, light, "."+class+" .bar,.bar."+class+"{fill:"+ramps[k].light[0]+"}")
+		require.Contains(t, dark, "."+class+" .bar,.bar."+class+"{fill:"+ramps[k].dark[0]+"}")
+	}
+	require.Contains(t, light, ".ground{fill:#fff;stroke:#e6e4df}")
+	require.NotContains(t, light, ".curve", "only what is used")
 }
 
 func TestFileNames(t *testing.T) {

@@ -172,6 +172,27 @@ func TestSideNeedsAnInterval(t *testing.T) {
 	require.Contains(t, findingsText(d), "shows no difference to RoCE")
 }
 
+// What is written as 1.00x is no gain, however narrow its interval.
+func TestNegligibleGainsAreNone(t *testing.T) {
+	d := Data{}
+	for seed := uint64(1); seed <= 3; seed++ {
+		d.addSmall("s", "rocev2", "RoCE", seed, 100)
+		d.addSmall("s", "uet", "UET", seed, 100.2+0.001*float64(seed))
+	}
+	require.Contains(t, findingsText(d), "UET shows no difference to RoCE in mean FCT: 1.00x (95% interval 1.00 to 1.00, n=3)")
+}
+
+func TestWideIntervalsAreSaidToBeWide(t *testing.T) {
+	d := Data{}
+	for seed := uint64(1); seed <= 2; seed++ {
+		d.addSmall("s", "rocev2", "RoCE", seed, 100*float64(seed*seed*seed))
+		d.addSmall("s", "uet", "UET", seed, 50)
+	}
+	require.Regexp(t, `UET stands at 5\.\d+x over RoCE in mean FCT, but the 95% interval \(<0\.001 to >1000, n=2\) leaves room for no difference`, findingsText(d))
+	require.Equal(t, "[0.50, 2.00]", interval(0.5, 2))
+	require.Equal(t, "[<0.001, >1000]", interval(1e-6, 1e7))
+}
+
 func TestUnits(t *testing.T) {
 	for ns, want := range map[float64]string{0: "0", 950: "950.0ns", 12345: "12.3us", 999.7: "1.00us", 1.05e6: "1.05ms", 61e9: "61.0s", 0.4: "0.40ns"} {
 		require.Equal(t, want, Duration(ns))

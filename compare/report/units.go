@@ -83,7 +83,18 @@ func Factor(x float64) string {
 
 // interval writes the bounds of a ratio: [2.20, 2.43].
 func interval(low, high float64) string {
-	return "[" + strings.TrimSuffix(Factor(low), "x") + ", " + strings.TrimSuffix(Factor(high), "x") + "]"
+	return "[" + bound(low) + ", " + bound(high) + "]"
+}
+
+// bound writes one end of an interval. Two seeds can leave it anywhere; far out its digits say nothing.
+func bound(x float64) string {
+	switch {
+	case x < 0.001:
+		return "<0.001"
+	case x >= 1000:
+		return ">1000"
+	}
+	return strings.TrimSuffix(Factor(x), "x")
 }
 
 // Percent writes a share: 0, 0.003%, 1.23%, 45.6%, 100%. A share that is not zero never reads as zero.

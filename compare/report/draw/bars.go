@@ -64,21 +64,6 @@ func (c BarChart) largest() float64 {
 	return most
 }
 
-// Crop ends the axis where the longest bar would be half of it, so that an interval from few seeds does
-// not squeeze all bars; intervals that go on are cut off there.
-func (c *BarChart) Crop() {
-	longest := 0.0
-	for _, b := range c.Bars {
-		longest = max(longest, b.total())
-	}
-	c.Largest = min(c.largest(), 2*longest)
-	for i := range c.Bars {
-		if b := &c.Bars[i]; b.High != nil && *b.High > c.Largest {
-			b.High = &c.Largest
-		}
-	}
-}
-
 // A value behind a bar takes about letterWidth pixels a letter; it must fit on a page that leaves the
 // chart leastWidth pixels.
 const (

@@ -13,6 +13,7 @@ type LineChart struct {
 	Series       []Series
 	Height       float64 // of the plot area, in pixels
 	DirectLabels bool    // names at the right ends of the curves; the page must leave --right for them
+	Apart        bool    // curves are moved sideways by a pixel or two each, so that intervals do not cover each other
 }
 
 // An Axis is a scale with its ticks and its name.
@@ -44,16 +45,31 @@ func (c LineChart) SVG() string {
 	out := &canvas{height: c.Height + 40}
 	c.sideAxis(out)
 	out.axisBelow(c.X.Scale, c.X.Ticks, c.X.Format, 0, c.Height, c.X.Title)
-	for _, s := range c.Series {
-		c.curve(out, s)
+	for i, s := range c.Series {
+		c.aside(out, i, func() { c.curve(out, s) })
 	}
-	for _, s := range c.Series {
-		c.dots(out, s)
+	for i, s := range c.Series {
+		c.aside(out, i, func() { c.dots(out, s) })
 	}
 	if c.DirectLabels {
 		c.labels(out)
 	}
 	return out.svg(c.Title, c.Description)
+}
+
+// apart is by how many pixels curves are moved from each other.
+const apart = 2.5
+
+// aside draws a part of series i, moved sideways if the chart is to have them apart.
+func (c LineChart) aside(out *canvas, i int, part func()) {
+	dx := apart * (float64(i) - float64(len(c.Series)-1)/2)
+	if !c.Apart || dx == 0 {
+		part()
+		return
+	}
+	out.put(`<g transform="translate(%s)">`, num(dx))
+	part()
+	out.put(`</g>`)
 }
 
 // sideAxis draws horizontal grid lines with labels on their left.
