@@ -1,0 +1,133 @@
+package swarm
+
+import (
+	"fmt"
+
+	"github.com/weft-transport/weft/compare/rocev2"
+	"github.com/weft-transport/weft/congestion"
+	"github.com/weft-transport/weft/spray"
+)
+
+// protocol draws a SPEC, and says which flow control its class has: "none", "pfc" or "credit".
+func (d dice) protocol() (text, control string) {
+	if d.chance(0.5) {
+		return d.uet()
+	}
+	return d.roce()
+}
+
+func (d dice) uet() (text, control string) {
+	s := &spec{parts: []string{"uet"}}
+	mode := pick(d, "rud", "rud", "rud", "rod")
+	control = pick(d, "none", "none", "none", "pfc", "credit")
+	controller := pick(d, append(congestion.Registry.Names(), "nscc", "nscc")...)
+	if mode == "rod" && control == "none" {
+		// Going back at line rate fills the queue with packets behind the gap; the missing one may never pass.
+		controller = "nscc"
+	}
+	s.set("mode", mode)
+	s.set("congestion", controller)
+	s.set("spray", pick(d, append(spray.Registry.Names(), "reps")...))
+	s.set("rto", pick(d, "tuned", "tuned", "spec"))
+	s.set("fastLoss", d.chance(0.5))
+	s.set("tailProbe", d.chance(0.4))
+	if d.chance(0.3) {
+		s.set("retries", pick(d, -1, 2, 8))
+	}
+	if d.chance(0.3) {
+		s.set("pdcs", d.between(2, 4))
+	}
+	if d.chance(0.3) {
+		s.set("mpr", pick(d, 1, 2, 255))
+	}
+	if d.chance(0.3) {
+		s.set("ackTrigger", pick(d, "1KiB", "4KiB", "64KiB"))
+	}
+	if d.chance(0.2) {
+		s.set("ackPerPacket", true)
+	}
+	if d.chance(0.2) {
+		s.set("baseRTT", "network")
+	}
+	if d.chance(0.2) {
+		s.set("count", "wire")
+	}
+	if d.chance(0.25) {
+		s.set("startPSN", uint32(1<<32-d.between(1, 60)))
+	}
+	d.class(s, control)
+	return s.String(), control
+}
+
+func (d dice) roce() (text, control string) {
+	s := &spec{parts: []string{"rocev2"}}
+	mode := pick(d, rocev2.Modes...)
+	loss := pick(d, rocev2.Losses...)
+	s.set("mode", mode)
+	s.set("loss", loss)
+	s.set("congestion", pick(d, append(congestion.Registry.Names(), "none", "dcqcn", "dcqcn")...))
+	s.set("qps", pick(d, 1, 1, 2, 4, 16))
+	if d.chance(0.3) {
+		s.set("timeout", d.between(4, 12))
+	}
+	if d.chance(0.2) {
+		s.set("retries", pick(d, -1, 3, 7))
+	}
+	if d.chance(0.3) {
+		s.set("ackEvery", d.between(0, 20))
+	}
+	if d.chance(0.2) {
+		s.set("cnpOnNak", d.chance(0.5))
+	}
+	if d.chance(0.2) {
+		s.set("acks", "data")
+	}
+	if d.chance(0.3) {
+		s.set("window", pick(d, "10KB", "0.5bdp", "1bdp", "4bdp"))
+	}
+	if d.chance(0.3) {
+		s.set("firstPSN", 1<<24-d.between(1, 60))
+	}
+	control = pick(d, "none", "pfc", "pfc", "pfc", "credit")
+	if rocev2.WantsLossless(mode, loss) == (control == "none") && d.chance(0.5) {
+		control = pick(d, "none", "pfc")
+	}
+	d.class(s, control)
+	return s.String(), control
+}
+
+// class draws the settings of the data class.
+func (d dice) class(s *spec, control string) {
+	s.set("class.flowControl", control)
+	trims := control == "none" && d.chance(0.6)
+	s.set("class.trim", trims)
+	if control == "none" {
+		s.set("class.queue", pick(d, "0", "0.25bdp", "0.5bdp", "1bdp", "1bdp", "3bdp"))
+		if d.chance(0.2) {
+			s.set("class.lastHopQueue", pick(d, "0.25bdp", "0.5bdp"))
+		}
+	} else {
+		s.set("class.queue", 0)
+	}
+	if d.chance(0.5) {
+		low := 0.02 + 0.4*d.Float64()
+		s.set("class.ecnMin", fmt.Sprintf("%.3fbdp", low))
+		s.set("class.ecnMax", fmt.Sprintf("%.3fbdp", low+d.Float64()))
+		s.set("class.ecnP", fmt.Sprintf("%.2f", 0.1+0.9*d.Float64()))
+	}
+	if trims && d.chance(0.4) {
+		s.set("class.trimBytes", d.between(64, 256))
+		s.set("class.trimTail", d.chance(0.5))
+		s.set("class.trimShare", fmt.Sprintf("%.2f", 0.05+0.9*d.Float64()))
+	}
+	if d.chance(0.3) {
+		s.set("class.alpha", pick(d, "0.5", "1", "2"))
+	}
+	if control == "pfc" && d.chance(0.6) {
+		xoff := d.between(12, 100)
+		s.set("class.xoff", fmt.Sprintf("%dKB", xoff))
+		if d.chance(0.5) {
+			s.set("class.xon", fmt.Sprintf("%dKB", d.between(1, xoff)))
+		}
+	}
+}

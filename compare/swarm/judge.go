@@ -1,0 +1,57 @@
+package swarm
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/weft-transport/weft/compare/runner"
+)
+
+// judge looks at what a run came to. Everything has ended: a message is finished or has failed with a reason,
+// and failures need a cause.
+func (c *Case) judge(r *runner.Result) error {
+	run := &r.Run
+	var errs []error
+	fail := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
+	waiting := 0
+	for _, f := range r.Flows {
+		switch {
+		case f.State == "not started" && run.Failed.Retry > 0: // it waits for one that failed
+			waiting++
+		case f.State != "finished" && f.State != "retry":
+			fail("flow %d (%d->%d, %d bytes) never ends: %s", f.Flow, f.Src, f.Dst, f.Bytes, f.State)
+		}
+	}
+	if c.calm(r) && run.Failed.Retry > 0 {
+		fail("%d messages failed, and nothing was lost", run.Failed.Retry)
+	}
+	if c.calm(r) && run.OutOfOrder.Packets == 0 {
+		if run.Nacks > 0 {
+			fail("%d NACKs, and nothing was lost or out of order", run.Nacks)
+		}
+		if c.prompt(r) && run.Timeouts+run.Retransmitted > 0 {
+			fail("%d timeouts and %d packets sent again, and nothing was lost, out of order or late", run.Timeouts, run.Retransmitted)
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// calm tells whether nothing was lost, and nothing can have been.
+func (c *Case) calm(r *runner.Result) bool {
+	d := r.Run.Dropped
+	return d.Queue+d.Random+d.Fault+d.Corrupt+r.Run.Trimmed == 0 && len(c.setting.Scenario.Faults) == 0
+}
+
+// prompt tells whether no packet can have been held up for longer than a base round trip: every timer is
+// twice as long.
+func (c *Case) prompt(r *runner.Result) bool {
+	e := &c.setting.Scenario.Protocols[0]
+	if e.Class.Word("flowControl") == "credit" || r.Run.PauseFrames > 0 || e.Spec.Name == "rocev2" && e.Params.Has("timeout") {
+		return false
+	}
+	slowest, hops := int64(1)<<62, 0.0
+	for _, l := range c.setting.Scenario.Fabric.Network.Links {
+		slowest, hops = min(slowest, l.RateBps), max(hops, 2*float64(l.Tier+1))
+	}
+	return r.Run.QueueBytes.Max*8/float64(slowest)*hops < c.setting.BaseRTT.Seconds()
+}
