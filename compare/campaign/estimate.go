@@ -14,7 +14,7 @@ import (
 // packets cross a link in a second of one processor, tracing included (docs/PERFORMANCE.md).
 const (
 	linksPerDataLink = 1.4
-	linksPerSecond   = 2.8e6
+	linksPerSecond   = 2.5e6
 )
 
 // Estimate returns about how long the runs of scenarios take. Seeds that are to be found
