@@ -65,7 +65,8 @@ func Run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	var c commands
 	exited := -1
 	parser := kong.Must(&c, kong.Name("weft"),
-		kong.Description("A transport laboratory: Ultra Ethernet Transport against RoCE v2 on one emulated fabric."),
+		kong.Description("A transport laboratory: Ultra Ethernet Transport against RoCE v2 on one emulated fabric. "+
+			"Ctrl-C stops runs cleanly and keeps what is finished; a second one ends the program at once."),
 		kong.Writers(stdout, stderr), kong.Exit(func(code int) { exited = code }),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
 		kong.Vars{"version": weft.Version + " " + campaign.SourceHash()}, kong.Bind(a))

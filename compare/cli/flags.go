@@ -57,7 +57,7 @@ func (f *workFlags) check() error {
 
 func (f *workFlags) workers() int {
 	if f.Workers == 0 {
-		return runtime.NumCPU()
+		return runtime.GOMAXPROCS(0)
 	}
 	return f.Workers
 }
