@@ -11,12 +11,11 @@ import (
 // The zero Progress is quiet.
 type Progress struct {
 	Out         io.Writer // nil: quiet
-	Noun        string    // what is counted, in the plural; "": runs
 	total, done int
 	begun, last time.Time
 }
 
-// Add says that n more are to be done. The first call starts the clock.
+// Add says that n more runs are to be made. The first call starts the clock.
 func (p *Progress) Add(n int) {
 	if p.begun.IsZero() {
 		p.begun = time.Now()
@@ -24,7 +23,7 @@ func (p *Progress) Add(n int) {
 	p.total += n
 }
 
-// Step says that one is done, and in a few words which.
+// Step says that a run is done, and in a few words which.
 func (p *Progress) Step(which string) {
 	p.done++
 	terminal := isTerminal(p.Out)
@@ -34,11 +33,7 @@ func (p *Progress) Step(which string) {
 	p.last = time.Now()
 	spent := time.Since(p.begun)
 	left := time.Duration(float64(spent) / float64(p.done) * float64(p.total-p.done))
-	noun := p.Noun
-	if noun == "" {
-		noun = "runs"
-	}
-	line := fmt.Sprintf("%d of %d %s, about %v left (%s)", p.done, p.total, noun, left.Round(time.Second), which)
+	line := fmt.Sprintf("%d of %d runs, about %v left (%s)", p.done, p.total, left.Round(time.Second), which)
 	if terminal {
 		fmt.Fprintf(p.Out, "\r\x1b[K%.110s", line)
 		return

@@ -6,7 +6,6 @@ import (
 	"io"
 	"os"
 	"runtime/debug"
-	"strings"
 	"sync"
 
 	weft "github.com/weft-transport/weft"
@@ -41,6 +40,3 @@ func executableHash() string {
 	}
 	return hex.EncodeToString(sum.Sum(nil))[:12]
 }
-
-// OwnProgram tells whether the program belongs to another module.
-func OwnProgram() bool { return strings.Contains(SourceHash(), "+") }

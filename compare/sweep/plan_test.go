@@ -142,3 +142,17 @@ func TestGridsAreEqual(t *testing.T) {
 	require.Equal(t, points["grid-roce"], points["grid-uet"])
 	require.Equal(t, 24, points["grid-uet"])
 }
+
+// TestDocumentedPlan reads the plan that docs/SWEEPS.md shows.
+func TestDocumentedPlan(t *testing.T) {
+	text, err := os.ReadFile("../../docs/SWEEPS.md")
+	require.NoError(t, err)
+	_, block, found := strings.Cut(string(text), "```yaml\n")
+	require.True(t, found)
+	block, _, _ = strings.Cut(block, "```")
+	p, err := Read("SWEEPS.yaml", []byte(block))
+	require.NoError(t, err)
+	cells, err := p.Cells(Options{})
+	require.NoError(t, err)
+	require.Len(t, cells, 12)
+}
