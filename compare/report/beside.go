@@ -140,7 +140,7 @@ func (a artist) besideSweep(s *sweep, group string) *figure {
 	return fig
 }
 
-func besideTitle(groups []string) string { return "The bystander: " + listed(groups) }
+func besideTitle(groups []string) string { return "The bystander (" + listed(groups) + ")" }
 
 func besideCaption(about string, groups []string) string {
 	return fmt.Sprintf("Mean completion time of the %s over the ideal one, geometric mean over seeds; 1 is perfect, lower is better. These flows are not part of the %s, whose figures leave them out.", listed(groups), about)

@@ -72,7 +72,7 @@ func TestAVictimThatDoesNotFinish(t *testing.T) {
 func TestTheVictimOnThePage(t *testing.T) {
 	page := build(t, bystander())
 	requireBalanced(t, page)
-	require.Equal(t, 3, strings.Count(page, "<h4>The bystander: victim</h4>"), "over the degrees, and in both scenarios")
+	require.Equal(t, 3, strings.Count(page, "<h4>The bystander (victim)</h4>"), "over the degrees, and in both scenarios")
 	require.Contains(t, page, "<small>mean FCT of the victim</small>")
 	require.Contains(t, page, "<small>mean FCT of the incast</small>")
 	require.Contains(t, page, "Incast, 8 to 1: the victim")

@@ -3,6 +3,7 @@ package report
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -37,7 +38,7 @@ func (a artist) retransmissions(b *block) *figure {
 		any = any || all > 0
 		bar := draw.Bar{Label: r.label, Class: a.class(r), Value: percentText(all),
 			Parts: []draw.Part{{Value: max(0, all-wasted)}, {Value: wasted, Hatched: true}}}
-		bar.Note = wasteNote(wasted, r.share(discarded, payloadSent))
+		bar.Note, bar.NoteMore = wasteNote(wasted, r.share(discarded, payloadSent))
 		chart.Bars = append(chart.Bars, bar)
 	}
 	if !any {
@@ -47,15 +48,17 @@ func (a artist) retransmissions(b *block) *figure {
 }
 
 // wasteNote says what was sent in vain.
-func wasteNote(spurious, discarded float64) string {
-	var parts []string
-	if spurious > 0 {
-		parts = append(parts, "spurious "+percentText(spurious))
+func wasteNote(spurious, discarded float64) (note, more string) {
+	note, more = "thrown away "+percentText(discarded), ", spurious "+percentText(spurious)
+	switch {
+	case spurious == 0 && discarded == 0:
+		return "", ""
+	case spurious == 0:
+		return note, ""
+	case discarded == 0:
+		return strings.TrimPrefix(more, ", "), ""
 	}
-	if discarded > 0 {
-		parts = append(parts, "thrown away "+percentText(discarded))
-	}
-	return strings.Join(parts, ", ")
+	return note, more
 }
 
 // waiting is the time lost to timers and pauses; nil when there is none.
@@ -89,10 +92,10 @@ func waitingText(timers, pauses float64) string {
 func countNote(r *row) string {
 	var parts []string
 	if n := r.mean(timeouts); n > 0 {
-		parts = append(parts, Count(n)+" timeouts")
+		parts = append(parts, counted(n, "timeout"))
 	}
 	if n := r.mean(func(run *compare.Run) float64 { return float64(run.PauseFrames) }); n > 0 {
-		parts = append(parts, Count(n)+" pause frames")
+		parts = append(parts, counted(n, "pause frame"))
 	}
 	return strings.Join(parts, ", ")
 }
@@ -102,13 +105,10 @@ const queuePoints = 120
 
 // queues is the largest and the mean queue over time; nil without samples.
 func (a artist) queues(b *block) *figure {
-	end := 0.0
+	end, cut := 0.0, false
 	for _, r := range b.rows {
-		for _, s := range r.samples {
-			if s.Bytes != nil {
-				end = max(end, s.At)
-			}
-		}
+		busy, last := queueTimes(r.samples)
+		end, cut = max(end, busy), cut || busy < last
 	}
 	if end == 0 {
 		return nil
@@ -124,7 +124,31 @@ func (a artist) queues(b *block) *figure {
 		}
 		chart.Rows = append(chart.Rows, strip)
 	}
-	return newFigure("bars", "queues", "Queues over time", "Area: the longest of all sampled switch queues at a time; line: their mean. All rows have the same scale. One run, with the first sampled seed.", chart.SVG())
+	caption := "Area: the longest of all sampled switch queues at a time; line: their mean. All rows have the same scale. One run, with the first sampled seed."
+	if cut {
+		caption += " What came after 99 % of the queueing of each run is left out."
+	}
+	return newFigure("bars", "queues", "Queues over time", caption, chart.SVG())
+}
+
+// queueTimes are the time by which 99 % of all queueing, in bytes times time, was over, and that of the last
+// sample: a run may go on for long while one flow waits for its timer.
+func queueTimes(samples []*compare.Sample) (busy, last float64) {
+	total := 0.0
+	var held []draw.Point // time, and the queueing until then
+	for _, s := range samples {
+		if s.Bytes != nil && s.Seed == samples[0].Seed {
+			total += *s.Bytes * max(0, s.At-last)
+			last = max(last, s.At)
+			held = append(held, draw.Point{X: last, Y: total})
+		}
+	}
+	for _, p := range held {
+		if busy = p.X; p.Y >= 0.99*total {
+			break
+		}
+	}
+	return min(last, busy*1.05), last
 }
 
 // queueCurves returns the largest and the mean queue in each time step that has samples, of the first
@@ -132,7 +156,7 @@ func (a artist) queues(b *block) *figure {
 func queueCurves(samples []*compare.Sample, end float64) (largest, mean []draw.Point) {
 	top, sum, count := make([]float64, queuePoints), make([]float64, queuePoints), make([]int, queuePoints)
 	for _, s := range samples {
-		if s.Bytes == nil || s.Seed != samples[0].Seed {
+		if s.Bytes == nil || s.Seed != samples[0].Seed || s.At > end {
 			continue
 		}
 		k := min(queuePoints-1, int(s.At/end*queuePoints))
@@ -165,14 +189,14 @@ func (a artist) links(b *block) *figure {
 	groups := linkGroups(names)
 	chart := draw.HeatMap{Title: "Load of links, by protocol", Format: percentText}
 	for _, g := range groups {
-		chart.Groups = append(chart.Groups, fmt.Sprintf("%s (%d)", g.name, len(g.links)))
+		chart.Groups = append(chart.Groups, draw.HeatGroup{Name: g.name, More: fmt.Sprintf(" (%d)", len(g.links))})
 	}
 	for i, r := range b.rows {
 		chart.Rows = append(chart.Rows, heatRow(r, loads[i], groups))
 	}
-	caption := "Mean load of every sampled link over one run, the same link at the same place in every row, grouped by what it connects. An even strip is a spread load; single bright cells are collisions."
+	caption := "Bytes that every link carried in one run, as a share of what the busiest of its row did; the same link at the same place in every row, grouped by what it connects. An even strip is a spread load; single dark cells are collisions. On the right: the mean load of the busiest link, from start to end of the run."
 	if slices.ContainsFunc(groups, func(g linkGroup) bool { return len(g.links) > heatCells }) {
-		caption = "Mean load of every sampled link over one run, in each group from the busiest to the idlest. An even strip is a spread load; a gradient means that some links are crowded while others idle."
+		caption = "Bytes that every link carried in one run, as a share of what the busiest of its row did, in each group from the busiest to the idlest. An even strip is a spread load; a gradient means that some links are crowded while others idle. On the right: the mean load of the busiest link, from start to end of the run."
 	}
 	return newFigure("bars", "links", "Links", caption, chart.SVG())
 }
@@ -274,6 +298,11 @@ func heatRow(r *row, loads map[string]float64, groups []linkGroup) draw.HeatRow 
 			}
 		}
 		row.Groups = append(row.Groups, thinned(cells))
+	}
+	for _, cells := range row.Groups {
+		for i := range cells {
+			cells[i] /= max(most, math.SmallestNonzeroFloat64)
+		}
 	}
 	if len(loads) > 0 {
 		row.Note = fmt.Sprintf("busiest %s, %s", busiest, percentText(most))

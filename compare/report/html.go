@@ -74,6 +74,15 @@ type pageScenario struct {
 	Seeds, Hash, YAML              string
 }
 
+// Brief is what was found, as a paragraph.
+func (s *pageScenario) Brief() string {
+	sentences := make([]string, len(s.Findings))
+	for i, f := range s.Findings {
+		sentences[i] = titleCase(f)
+	}
+	return strings.Join(sentences, " ")
+}
+
 // An htmlTable is a table whose first column are row headings.
 type htmlTable struct {
 	Caption string
@@ -81,6 +90,9 @@ type htmlTable struct {
 	Rows    []htmlRow
 	Marks   []htmlMark // the letters behind names
 }
+
+// Many says that the columns need what room there is.
+func (t *htmlTable) Many() bool { return len(t.Heads) > 10 }
 
 // An htmlMark is what a letter stands for.
 type htmlMark struct{ Letter, Note string }

@@ -123,6 +123,14 @@ func or(x *float64, write func(float64) string) string {
 	return write(*x)
 }
 
+// counted writes a mean count with its noun.
+func counted(n float64, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return Count(n) + " " + noun + "s"
+}
+
 // plural writes a count with its noun.
 func plural(n int, noun string) string {
 	if n == 1 {

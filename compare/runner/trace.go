@@ -46,6 +46,10 @@ func (t *tracer) observe(now instant.Time) {
 			o.bytes, o.link = bytes, l
 		}
 	}
+	if n := len(t.fullest); o.bytes == 0 && n > 1 && t.fullest[n-1].bytes == 0 && t.fullest[n-2].bytes == 0 {
+		t.fullest[n-1] = o // idle since then: its first and last observation say so
+		return
+	}
 	t.fullest = append(t.fullest, o)
 	if len(t.fullest) == maxObservations {
 		for i := range maxObservations / 2 {

@@ -5,6 +5,7 @@ import (
 	"html"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 )
 
 // A canvas collects the elements of one SVG. Horizontal positions are shares of the width (0..1),
@@ -53,10 +54,50 @@ func (c *canvas) text(x, dx, y float64, anchor, class, text string) {
 
 // note writes at the right edge; what is more goes on narrow pages.
 func (c *canvas) note(y float64, note, more string) {
+	c.put(`<text x="100%%" y="%s" text-anchor="end" class="note halo">%s%s</text>`, num(y), html.EscapeString(note), wide(more))
+}
+
+// labelled is text at the left of its place; what is more goes on narrow pages.
+func (c *canvas) labelled(x, y float64, class, text, more string) {
+	c.put(`<text x="%s" y="%s" class="%s">%s%s</text>`, pct(x), num(y), class, html.EscapeString(text), wide(more))
+}
+
+// named is a name at the left edge, cut on narrow pages if it is long.
+func (c *canvas) named(y float64, class, name string) {
+	short, more := split(name)
+	dots := ""
 	if more != "" {
-		more = `<tspan class="wide">` + html.EscapeString(more) + `</tspan>`
+		dots = `<tspan class="narrow">…</tspan>`
 	}
-	c.put(`<text x="100%%" y="%s" text-anchor="end" class="note halo">%s%s</text>`, num(y), html.EscapeString(note), more)
+	c.put(`<text x="0%%" dx="2" y="%s" class="%s">%s%s%s</text>`, num(y), class, html.EscapeString(short), dots, wide(more))
+}
+
+// wide marks a piece of text that narrow pages leave out.
+func wide(text string) string {
+	if text == "" {
+		return ""
+	}
+	return `<tspan class="wide">` + html.EscapeString(text) + `</tspan>`
+}
+
+// narrowCells is how many letters of a name have room beside the numbers of a narrow page.
+const narrowCells = 36
+
+// split cuts a long name at a space: what narrow pages show, and the rest.
+func split(name string) (short, more string) {
+	if utf8.RuneCountInString(name) <= narrowCells {
+		return name, ""
+	}
+	at := 0
+	for i, r := range name {
+		if r == ' ' && utf8.RuneCountInString(name[:i]) <= narrowCells {
+			at = i
+		}
+	}
+	if at == 0 {
+		return name, ""
+	}
+	return name[:at], name[at:]
 }
 
 // stretched opens a viewport of 1000 x 1000 units that fills a box; curves in it keep their stroke.

@@ -136,7 +136,7 @@ func TestRanges(t *testing.T) {
 }
 
 func TestHeatMap(t *testing.T) {
-	svg := HeatMap{Title: "t", Groups: []string{"up", "down"}, Format: plain, Rows: []HeatRow{
+	svg := HeatMap{Title: "t", Groups: []HeatGroup{{"up", " (4)"}, {"down", ""}}, Format: plain, Rows: []HeatRow{
 		{Label: "a", Note: "busiest x", Groups: [][]float64{{0, 0, 0.55, 0}, {1}}},
 		{Label: "b", Groups: [][]float64{nil, nil}},
 	}}.SVG()
@@ -148,5 +148,16 @@ func TestHeatMap(t *testing.T) {
 func TestHeatLevel(t *testing.T) {
 	for v, want := range map[float64]int{-1: 0, 0: 0, 0.099: 0, 0.1: 1, 0.95: 9, 1: 9, 7: 9} {
 		require.Equal(t, want, HeatLevel(v), "%g", v)
+	}
+}
+
+func TestLongNamesAreCutOnNarrowPages(t *testing.T) {
+	for name, want := range map[string][2]string{
+		"RoCE v2": {"RoCE v2", ""},
+		"Random loss, 1 packet in 4096 on every link": {"Random loss, 1 packet in 4096 on", " every link"},
+		"averylongnamewithoutanyspacesinit":           {"averylongnamewithoutanyspacesinit", ""},
+	} {
+		short, more := split(name)
+		require.Equal(t, want, [2]string{short, more})
 	}
 }

@@ -60,7 +60,7 @@ func (f Forest) scale() Scale {
 func (r ForestRow) draw(out *canvas, scale Scale, top float64) {
 	y := top + 23
 	out.put(`<g class="%s">`, r.Class)
-	out.text(0, 2, top+12, "start", "label halo", r.Label)
+	out.named(top+12, "label halo", r.Label)
 	texts := make([]string, len(r.Marks))
 	for i, m := range r.Marks {
 		texts[i] = m.Text

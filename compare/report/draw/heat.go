@@ -9,10 +9,13 @@ import (
 // coloured by its value between 0 and 1.
 type HeatMap struct {
 	Title  string
-	Groups []string // names of the groups, above the strips
+	Groups []HeatGroup // named above the strips
 	Rows   []HeatRow
 	Format Format
 }
+
+// A HeatGroup heads a group of cells; More is left out on narrow pages.
+type HeatGroup struct{ Name, More string }
 
 // A HeatRow is one protocol: the cells of each group.
 type HeatRow struct {
@@ -35,8 +38,8 @@ func (h HeatMap) SVG() string {
 	const head = 22.0
 	out := &canvas{height: head + float64(len(h.Rows))*heatRow + 34}
 	spans := h.spans()
-	for g, name := range h.Groups {
-		out.text(spans[g][0], 0, 11, "start", "note", name)
+	for g, group := range h.Groups {
+		out.labelled(spans[g][0], 11, "note", group.Name, group.More)
 	}
 	for i, r := range h.Rows {
 		r.draw(out, spans, head+float64(i)*heatRow)
