@@ -19,6 +19,7 @@ func init() {
 			{Name: "mode", Kind: param.Word, Default: "standard", OneOf: rocev2.Modes, Doc: "whose rules: the specification's, what NICs do, every doubt decided for RoCE, or adaptive routing with out-of-order placement"},
 			{Name: "loss", Kind: param.Word, Default: "gobackn", OneOf: rocev2.Losses, Doc: "what is sent again; selective is IRN, or selective repeat with mode=adaptive"},
 			{Name: "qps", Kind: param.Int, Default: "1", Min: 1, Max: 256, Doc: "queue pairs for each destination, over which messages are striped"},
+			{Name: "stripe", Kind: param.Bytes, Default: "0", Doc: "a message is cut into no more parts than it has this many bytes; 0: one packet. Larger than all messages: each goes to one queue pair, in turn", Max: 1 << 50},
 			{Name: "congestion", Kind: param.Choice, Default: "dcqcn", Of: &congestion.Registry, Doc: "congestion control of a queue pair"},
 			{Name: "timeout", Kind: param.Int, Default: "", Min: 0, Max: 31, Doc: "local ACK timeout code n: 4.096 us x 2^n, 0: none; absent: as the mode says"},
 			{Name: "retries", Kind: param.Int, Default: "", Min: -1, Max: 1000, Doc: "retries without progress before the queue pair fails, -1: never; absent: as the mode says"},
@@ -88,7 +89,7 @@ func (r *roce) NewHost(self core.Addr, env protocol.Env) (core.Host, error) {
 	if r.v.Word("acks") == "data" {
 		c.Control = c.Data
 	}
-	c.QPs = int(r.v.Int("qps"))
+	c.QPs, c.Stripe = int(r.v.Int("qps")), r.v.Bytes("stripe", env.BDP)
 	if r.v.Has("timeout") {
 		c.Timeout, c.AdaptiveFirst = wire.AckTimeout(uint8(r.v.Int("timeout"))), 0
 	}
