@@ -114,6 +114,7 @@ type sendPDC struct {
 	idleDue   Time   // close then; Never
 	restUntil Time   // resting ends
 	progress  Time   // last time something was acknowledged or found lost, or sending began
+	asked     Time   // last time a packet asked for an ACK, or sending began
 }
 
 // Flags of a sendPDC.

@@ -137,7 +137,7 @@ func (e *Endpoint) sendNext(now Time, i uint32, units uint8, p *Packet) {
 	}
 	psn := pd.next
 	if pd.undone == 0 {
-		pd.progress = now
+		pd.progress, pd.asked = now, now
 	}
 	pd.next++
 	pd.undone++
@@ -174,7 +174,9 @@ func (e *Endpoint) entropy(now Time, pd *sendPDC, p *Packet) uint16 {
 	return c.runEV
 }
 
-// launch writes a data packet, books it, and sets the timer.
+// launch writes a data packet, books it, and sets the timer. An ACK is asked for where none would come by
+// itself, and when half a timeout has passed since the last was: a context that sends slowly (one of many, or
+// paced) may take longer than the timeout to gather the bytes that cause one.
 func (e *Endpoint) launch(now Time, i, psn uint32, r *sentPacket, m *sendMessage, p *Packet, flags wire.RequestFlags) {
 	pd := &e.pdcs[i]
 	ci := pd.context
@@ -182,8 +184,11 @@ func (e *Endpoint) launch(now Time, i, psn uint32, r *sentPacket, m *sendMessage
 	pd.flight += int32(r.units)
 	e.booked(now, ci, r.units)
 	last := r.chunk+1 == m.chunks
-	if last || e.lastForNow(pd, &e.contexts[ci]) {
+	if last || e.lastForNow(pd, &e.contexts[ci]) || now-pd.asked >= e.timeout(pd)/2 {
 		flags |= wire.RequestAR
+	}
+	if flags&wire.RequestAR != 0 {
+		pd.asked = now
 	}
 	e.fillData(pd, r, m, p)
 	p.HeaderLen = uint8(e.putRequest(i, psn, flags, p))
