@@ -95,7 +95,7 @@ func (f *figure) standalone(l looks, b *block, owner string) string {
 	height := top + int(draw.Height(string(f.SVG))) + 14
 	var out strings.Builder
 	fmt.Fprintf(&out, `<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d" viewBox="0 0 %d %d">`, aloneWidth, height, aloneWidth, height)
-	fmt.Fprintf(&out, `<title>%s</title><style>%s</style><defs>%s</defs>`, html.EscapeString(heading), css, hatchPattern)
+	fmt.Fprintf(&out, `<title>%s</title><desc>%s</desc><style>%s</style><defs>%s</defs>`, html.EscapeString(heading), html.EscapeString(b.view.origin()), css, hatchPattern)
 	fmt.Fprintf(&out, `<rect x=".5" y=".5" width="%d" height="%d" rx="10" class="ground"/>`, aloneWidth-1, height-1)
 	fmt.Fprintf(&out, `<text x="20" y="30" class="title">%s</text>`, html.EscapeString(heading))
 	for i, line := range note {
@@ -104,6 +104,19 @@ func (f *figure) standalone(l looks, b *block, owner string) string {
 	fmt.Fprintf(&out, `%s<svg x="%d" y="%d" width="%d" height="%d" overflow="visible">%s</svg></svg>`,
 		key, left, top-6, aloneWidth-left-right, height-top, string(f.SVG))
 	return out.String()
+}
+
+// origin is what makes the runs of a figure again.
+func (v *view) origin() string {
+	m := v.data.Manifest
+	text := "weft " + shellLine(m.Command)
+	if m.Version != "" {
+		text += ", version " + m.Version
+	}
+	if m.SourceHash != "" {
+		text += ", source " + m.SourceHash
+	}
+	return text
 }
 
 // aloneNote says on which fabric and with which seeds the figure came about.

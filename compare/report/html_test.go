@@ -318,3 +318,14 @@ func TestScenariosShowTheNameThatCommandsTake(t *testing.T) {
 	require.Contains(t, page, "<b>Scenario</b> <code>permutation</code>")
 	require.Contains(t, page, "<h3>Incast, 8 to 1</h3> <code>incast-8</code>")
 }
+
+func TestFiguresSayWhereTheyComeFrom(t *testing.T) {
+	dir, d := t.TempDir(), small()
+	d.Manifest = compare.Manifest{Version: "v1", SourceHash: "abc", Command: []string{"compare", "clean", "--seeds", "1..2"}}
+	_, err := WriteFigures(dir, d)
+	require.NoError(t, err)
+	text, err := os.ReadFile(filepath.Join(dir, "clean-achieved.svg"))
+	require.NoError(t, err)
+	require.Contains(t, string(text), "<title>Clean permutation: mean FCT</title><desc>weft compare clean --seeds 1..2, version v1, source abc</desc>")
+	require.Contains(t, string(text), ">leaf-spine, 4 hosts, 100 Gb/s; 2 seeds</text>")
+}
