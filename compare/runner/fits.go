@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/weft-transport/weft/compare/scenario"
+	"github.com/weft-transport/weft/transport/core"
 )
 
 // Fits tells whether the fabric can be built for every protocol: a class may ask for more headroom than the
@@ -34,4 +35,9 @@ func (set *Setting) checkQueues(e *scenario.Entry) error {
 		return fmt.Errorf("fabric.buffer: of %d bytes a queue may hold %g times what is free, less than one full packet of %d bytes, so that none would pass", buffer.PerSwitch, alpha, full)
 	}
 	return nil
+}
+
+// NewHost makes a host of a protocol that nothing is attached to: for its settings, and for tests.
+func (set *Setting) NewHost(e *scenario.Entry, self core.Addr) (core.Host, error) {
+	return e.Protocol.NewHost(self, set.env(e, scenario.SeedSet{}, nil))
 }

@@ -204,7 +204,7 @@ func (d dice) fault(l *layout) *mapping {
 // workload draws who sends what, no more than twelve megabytes in all.
 func (d dice) workload(l *layout) *mapping {
 	m := &mapping{}
-	kind := pick(d, "permutation", "permutation", "incast", "incast", "tornado", "alltoall", "ringallreduce", "pair", "outcast", "poisson")
+	kind := pick(d, "permutation", "permutation", "incast", "incast", "incast", "tornado", "alltoall", "ringallreduce", "pair", "outcast", "poisson")
 	m.set("kind", kind)
 	flows, messages := l.hosts, 1
 	switch kind {
@@ -212,11 +212,11 @@ func (d dice) workload(l *layout) *mapping {
 		messages = d.between(1, 4)
 		m.set("messages", messages)
 	case "incast":
-		flows = d.between(1, l.hosts-1)
+		flows = d.between((l.hosts+1)/2, l.hosts-1)
 		messages = d.between(1, 3)
 		m.set("degree", flows)
 		m.set("messages", messages)
-		if l.leaves > 1 && flows < l.hosts/2 && d.chance(0.4) {
+		if l.leaves > 1 && flows < l.hosts-2 && d.chance(0.4) {
 			m.set("victim", true)
 			m.set("victimSize", d.size(200e3))
 			m.set("victimMessages", d.between(1, 3))

@@ -99,10 +99,10 @@ func (d dice) roce() (text, control string) {
 // class draws the settings of the data class.
 func (d dice) class(s *spec, control string) {
 	s.set("class.flowControl", control)
-	trims := control == "none" && d.chance(0.6)
+	trims := control == "none" && d.chance(0.75)
 	s.set("class.trim", trims)
 	if control == "none" {
-		s.set("class.queue", pick(d, "0", "0.25bdp", "0.5bdp", "1bdp", "1bdp", "3bdp"))
+		s.set("class.queue", pick(d, "0", "0.2bdp", "0.3bdp", "0.5bdp", "1bdp", "2bdp"))
 		if d.chance(0.2) {
 			s.set("class.lastHopQueue", pick(d, "0.25bdp", "0.5bdp"))
 		}
@@ -123,8 +123,8 @@ func (d dice) class(s *spec, control string) {
 	if d.chance(0.3) {
 		s.set("class.alpha", pick(d, "0.5", "1", "2"))
 	}
-	if control == "pfc" && d.chance(0.6) {
-		xoff := d.between(12, 100)
+	if control == "pfc" && d.chance(0.75) {
+		xoff := d.between(12, 60)
 		s.set("class.xoff", fmt.Sprintf("%dKB", xoff))
 		if d.chance(0.5) {
 			s.set("class.xon", fmt.Sprintf("%dKB", d.between(1, xoff)))

@@ -45,7 +45,7 @@ func (c *Case) calm(r *runner.Result) bool {
 // prompt tells whether no packet can have been held up for longer than a base round trip: every timer is
 // twice as long.
 func (c *Case) prompt(r *runner.Result) bool {
-	e := &c.setting.Scenario.Protocols[0]
+	e := c.entry()
 	if e.Class.Word("flowControl") == "credit" || r.Run.PauseFrames > 0 || e.Spec.Name == "rocev2" && e.Params.Has("timeout") {
 		return false
 	}

@@ -4,15 +4,27 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/weft-transport/weft/compare/rocev2"
 	"github.com/weft-transport/weft/compare/runner"
+	"github.com/weft-transport/weft/compare/scenario"
+	"github.com/weft-transport/weft/compare/swarm/referee"
+	"github.com/weft-transport/weft/emulator"
+	"github.com/weft-transport/weft/transport/core"
+	"github.com/weft-transport/weft/transport/instant"
 )
 
 // Play runs the case with every checker on. The error says which promise was broken; Repeat says how to see
 // it again.
 func (c *Case) Play(ctx context.Context) (*runner.Result, error) {
-	e := &c.setting.Scenario.Protocols[0]
-	r, err := c.setting.Run(ctx, e, c.runSeed(), runner.Options{Flows: true, Check: true, Bytes: c.Bytes})
+	match, err := c.referee()
 	if err != nil {
+		return nil, err
+	}
+	r, err := c.setting.Run(ctx, c.entry(), c.runSeed(), runner.Options{Flows: true, Check: true, Bytes: c.Bytes, Wrap: match.Watch})
+	switch {
+	case match.Err() != nil:
+		return nil, fmt.Errorf("%s: %w", c.entry().Label, match.Err())
+	case err != nil:
 		return nil, err
 	}
 	return r, c.judge(r)
@@ -20,12 +32,65 @@ func (c *Case) Play(ctx context.Context) (*runner.Result, error) {
 
 // PlayPlain runs the case as a comparison would, without any checker.
 func (c *Case) PlayPlain(ctx context.Context) (*runner.Result, error) {
-	return c.setting.Run(ctx, &c.setting.Scenario.Protocols[0], c.runSeed(), runner.Options{Flows: true})
+	return c.setting.Run(ctx, c.entry(), c.runSeed(), runner.Options{Flows: true})
 }
+
+func (c *Case) entry() *scenario.Entry { return &c.setting.Scenario.Protocols[0] }
 
 func (c *Case) runSeed() uint64 { return c.setting.Scenario.Seeds.List[0] }
 
 // Repeat is the command that plays this case alone.
 func (c *Case) Repeat() string {
 	return fmt.Sprintf("go test ./compare/swarm -run TestSwarm -seed %d -only %d", c.Seed, c.Number)
+}
+
+// referee returns one that knows the protocol and what is set of it.
+func (c *Case) referee() (*referee.Match, error) {
+	if c.entry().Spec.Name == "uet" {
+		rules, err := c.uetRules()
+		return &referee.Match{Rules: rules}, err
+	}
+	rules, err := c.roceRules()
+	return &referee.Match{Rules: rules}, err
+}
+
+// roceRules asks a host of the case for the settings in force.
+func (c *Case) roceRules() (referee.Rules, error) {
+	host, err := c.setting.NewHost(c.entry(), 0)
+	if err != nil {
+		return nil, err
+	}
+	config := host.(*rocev2.Host).Config()
+	least := config.Timeout
+	if config.AdaptiveFirst > 0 {
+		least = min(least, config.AdaptiveFirst)
+	}
+	if config.TimeoutLow > 0 {
+		least = min(least, config.TimeoutLow)
+	}
+	return referee.NewRoCE(config.QPs, config.Placement == rocev2.InOrder, least), nil
+}
+
+// uetRules reads the settings that matter. A packet may be held lost after the timeout, which is at least a
+// millisecond or two base round trips, or, where it may be inferred, after an idle round trip.
+func (c *Case) uetRules() (referee.Rules, error) {
+	p := c.entry().Params
+	ruler, err := emulator.NewRuler(c.setting.Scenario.Fabric.Network)
+	if err != nil {
+		return nil, err
+	}
+	timeout := 2 * c.setting.BaseRTT
+	if p.Word("rto") == "spec" {
+		timeout = instant.Millisecond
+	}
+	inferred := p.Word("mode") == "rud" && (p.Bool("fastLoss") || p.Bool("tailProbe"))
+	wait := func(from, to core.Addr) referee.Time {
+		if inferred {
+			const small = 64
+			return min(timeout, ruler.RTT(int(from), int(to), small, small))
+		}
+		return timeout
+	}
+	controller, _ := p.Choice("congestion")
+	return referee.NewUET(int(p.Int("mpr"))*128, wait, controller == "dcqcn"), nil
 }
