@@ -116,8 +116,12 @@ func (u *uet) GoBackWindow(env protocol.Env) int64 {
 }
 
 // rtoFloor is the longest that a packet can take when nothing is lost: the base RTT, and a full
-// queue at every hop of the longest way; at least two base RTTs.
+// queue at every hop of the longest way; at least two base RTTs. Where packets may wait for pauses, or
+// nothing but the switch's memory limits a queue, it is the specification's RTO_Init_Time.
 func rtoFloor(env protocol.Env) instant.Time {
+	if env.Lossless || env.QueueBytes == 0 {
+		return max(2*env.BaseRTT, instant.Millisecond)
+	}
 	queueing := float64(env.QueueBytes*8) / float64(env.LineRateBps) * float64(env.MaxHops)
 	return max(2*env.BaseRTT, env.BaseRTT+instant.Time(queueing*float64(instant.Second)))
 }
@@ -131,5 +135,5 @@ func (u *uet) Rules() []string {
 	if u.v.Word("rto") == "spec" {
 		return append(rules, "timeout 1 ms (specification default), doubled at each expiry")
 	}
-	return append(rules, "timeout adaptive: four smoothed RTTs, at least the base RTT plus full queues on the longest way, doubled at each expiry")
+	return append(rules, "timeout adaptive: four smoothed RTTs, at least the base RTT plus full queues on the longest way (1 ms where no queue has a limit of its own), doubled at each expiry")
 }
