@@ -75,14 +75,14 @@ func (f *Fabric) auditQueues() (packets int, err error) {
 	used := make([]int64, len(f.switches))
 	held := make([]int64, len(f.ingress))
 	for i := range f.queues {
-		link, class := i/len(f.classes), i%len(f.classes)
+		link, class := i>>f.lanes, i&(1<<f.lanes-1)
 		var bytes int64
 		for at := f.queues[i].head; at != 0; at = f.packets.records[at].next {
 			r := &f.packets.records[at]
 			bytes += int64(r.size)
 			packets++
 			if f.plan.pfc>>class&1 != 0 {
-				held[int(r.ingress)*len(f.classes)+class] += int64(r.size)
+				held[f.at(r.ingress, class)] += int64(r.size)
 			}
 		}
 		if bytes != int64(f.queues[i].bytes) {
@@ -107,7 +107,7 @@ func (f *Fabric) compareBuffers(used, held []int64) error {
 	}
 	for i := range held {
 		if held[i] != f.ingress[i].bytes {
-			return fmt.Errorf("ingress of %s holds %d bytes and counts %d", f.net.Links[i/len(f.classes)].Name, held[i], f.ingress[i].bytes)
+			return fmt.Errorf("ingress of %s holds %d bytes and counts %d", f.net.Links[i>>f.lanes].Name, held[i], f.ingress[i].bytes)
 		}
 	}
 	return nil
@@ -139,7 +139,7 @@ func (f *Fabric) auditPauses() error {
 		}
 	}
 	for i := range f.since {
-		link, class := i/len(f.classes), i%len(f.classes)
+		link, class := i>>f.lanes, i&(1<<f.lanes-1)
 		blocked := f.ports[link].blocked>>class&1 != 0
 		if blocked != (f.since[i] != Never) {
 			return fmt.Errorf("link %s, class %s: blocked is %v, and since %v", f.net.Links[link].Name, f.classes[class].Name, blocked, f.since[i])
@@ -160,7 +160,7 @@ func (f *Fabric) auditCredits() error {
 	sum := append([]int64(nil), f.credit...)
 	book := func(link int32, class uint8, bytes int64) {
 		if f.plan.credit>>class&1 != 0 {
-			sum[int(link)*len(f.classes)+int(class)] += bytes
+			sum[f.at(link, int(class))] += bytes
 		}
 	}
 	for i := range f.ports {
@@ -180,7 +180,7 @@ func (f *Fabric) auditCredits() error {
 		}
 	}
 	for i, bytes := range sum {
-		link, class := i/len(f.classes), i%len(f.classes)
+		link, class := i>>f.lanes, i&(1<<f.lanes-1)
 		if f.plan.credit>>class&1 != 0 && bytes != f.ingress[i].headroom {
 			return fmt.Errorf("link %s, class %s: %d bytes of credit of %d", f.net.Links[link].Name, f.classes[class].Name, bytes, f.ingress[i].headroom)
 		}

@@ -24,7 +24,6 @@ type ingress struct {
 }
 
 func (f *Fabric) buildBuffers() error {
-	classes := len(f.classes)
 	f.switches = make([]buffer, f.net.Switches)
 	f.ingress = make([]ingress, len(f.queues))
 	f.since = make([]Time, len(f.queues))
@@ -39,7 +38,7 @@ func (f *Fabric) buildBuffers() error {
 		for c := range f.classes {
 			f.setAside(int32(i), c)
 			if s := int(l.To) - f.net.Hosts; s >= 0 {
-				in := &f.ingress[i*classes+c]
+				in := &f.ingress[f.at(int32(i), c)]
 				f.switches[s].headroom += in.headroom
 				fixed[s] += in.headroom
 				if f.classes[c].FlowControl == PFC {
@@ -64,7 +63,7 @@ func (f *Fabric) buildBuffers() error {
 func (f *Fabric) setAside(link int32, class int) {
 	switch f.classes[class].FlowControl {
 	case PFC:
-		in := &f.ingress[int(link)*len(f.classes)+class]
+		in := &f.ingress[f.at(link, class)]
 		if in.headroom = f.classes[class].Headroom; in.headroom == 0 {
 			in.headroom = f.headroom(link)
 		}
@@ -82,28 +81,18 @@ func (f *Fabric) headroom(link int32) int64 {
 	return int64(wait)*65536/p.psPerByte + 2*f.cfg.MaxWireBytes
 }
 
-// admit tells whether the buffer takes a packet for the queue of a link, of which its class holds
-// so many bytes.
-func (f *Fabric) admit(link int32, r *record, held int64) bool {
-	b := &f.switches[f.ports[link].from]
-	size := int64(r.size)
-	if (f.plan.pfc|f.plan.credit)>>r.class&1 != 0 {
+// admit tells whether the buffer of a switch takes a packet for a queue of which its class holds so
+// many bytes.
+func (b *buffer) admit(r *rule, size, held int64) bool {
+	if r.held || held+size <= r.reserve {
 		return b.used+size <= b.size
 	}
-	c := &f.classes[r.class]
-	if held+size <= c.ReserveBytes {
-		return b.used+size <= b.size
-	}
-	free := b.free()
-	if size > free {
-		return false
-	}
-	return c.Alpha == 0 || float64(held+size) <= c.Alpha*float64(free)
+	free := b.size - b.headroom - b.used
+	return size <= free && (held+size)*alphaUnit <= r.alpha*free
 }
 
-// charge books a packet that is being queued at a link.
-func (f *Fabric) charge(link int32, r *record) {
-	b := &f.switches[f.ports[link].from]
+// charge books a packet that is being queued.
+func (f *Fabric) charge(b *buffer, r *record) {
 	b.used += int64(r.size)
 	b.max = max(b.max, b.used)
 	if f.plan.pfc>>r.class&1 != 0 {
@@ -112,13 +101,14 @@ func (f *Fabric) charge(link int32, r *record) {
 }
 
 // release books a packet that leaves the buffer.
-func (f *Fabric) release(link int32, r *record) {
-	b := &f.switches[f.ports[link].from]
+func (f *Fabric) release(b *buffer, r *record) {
 	b.used -= int64(r.size)
+	if (f.plan.pfc|f.plan.credit)>>r.class&1 == 0 {
+		return
+	}
 	if f.plan.pfc>>r.class&1 != 0 {
 		f.letGo(b, r)
-	}
-	if f.plan.credit>>r.class&1 != 0 {
+	} else {
 		f.returnCredit(r.ingress, r)
 	}
 }

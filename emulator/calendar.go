@@ -261,3 +261,9 @@ func (c *calendar) popFar() {
 		i = least
 	}
 }
+
+// upcoming returns the source of the entry that pop will most likely return next, or none (the
+// largest number).
+func (c *calendar) upcoming() uint32 {
+	return c.buckets[int(c.current)&(len(c.buckets)-1)].head - 1
+}

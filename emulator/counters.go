@@ -46,7 +46,7 @@ func (f *Fabric) Port(link int) PortStats {
 	p := &f.ports[link]
 	s.Packets, s.Bytes = uint64(p.txPackets), p.txBytes
 	for c := range f.classes {
-		i := link*len(f.classes) + c
+		i := f.at(int32(link), c)
 		s.MaxQueue = max(s.MaxQueue, int64(f.queues[i].max))
 		if f.since[i] != Never {
 			s.Paused += f.now - f.since[i]

@@ -11,19 +11,19 @@ package emulator
 // promise sets the credit of a link for a class that has credits: what its sender may have under way and in
 // the buffer behind it, whatever becomes of the link's rate.
 func (f *Fabric) promise(link int32, class int) {
-	in := &f.ingress[int(link)*len(f.classes)+class]
+	in := &f.ingress[f.at(link, class)]
 	if in.headroom = f.classes[class].CreditBytes; in.headroom == 0 {
 		in.headroom = 2 * f.headroom(link)
 	}
 	if f.credit == nil {
 		f.credit = make([]int64, len(f.queues))
 	}
-	f.credit[int(link)*len(f.classes)+class] = in.headroom
+	f.credit[f.at(link, class)] = in.headroom
 }
 
 // spendCredit books a packet that is sent. A class without credit for a full packet is blocked.
 func (f *Fabric) spendCredit(link int32, r *record) {
-	left := &f.credit[int(link)*len(f.classes)+int(r.class)]
+	left := &f.credit[f.at(link, int(r.class))]
 	*left -= int64(r.size)
 	if *left < f.cfg.MaxWireBytes {
 		f.block(link, int(r.class))
@@ -37,7 +37,7 @@ func (f *Fabric) returnCredit(link int32, r *record) {
 }
 
 func (f *Fabric) regainCredit(link int32, class int, bytes int64) {
-	left := &f.credit[int(link)*len(f.classes)+class]
+	left := &f.credit[f.at(link, class)]
 	*left += bytes
 	if *left >= f.cfg.MaxWireBytes {
 		f.unblock(link, class)

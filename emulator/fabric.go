@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"math/bits"
 
 	"github.com/weft-transport/weft/transport/core"
 )
@@ -96,16 +97,18 @@ type Fabric struct {
 	now     Time
 	packets pool
 	ports   []port
-	queues  []queue // by link*classes+class
+	queues  []queue // by link and class, see at
+	lanes   uint    // logarithm of the room for classes in such arrays
+	rules   [MaxClasses]rule
 	routing *routes
 	salts   []uint32 // by switch
 
 	hosts    []host
 	switches []buffer
-	ingress  []ingress     // by link*classes+class: what arrived by that link and is still buffered
+	ingress  []ingress     // by link and class: what arrived by that link and is still buffered
 	lossy    []*impairment // by link; nil without a loss model
-	credit   []int64       // by link*classes+class: bytes that may still be sent; only for classes with credits
-	since    []Time        // by link*classes+class: paused since; Never if not
+	credit   []int64       // by link and class: bytes that may still be sent; only for classes with credits
+	since    []Time        // by link and class: paused since; Never if not
 	control  agenda
 	rand     rng // random and adaptive choices
 	markRand rng // probabilistic marks and trims
@@ -120,6 +123,8 @@ type Fabric struct {
 	hash    uint64
 	stopped bool
 	auditAt uint64 // number of the event after which the books are checked
+	lookAt  uint64 // and after which look is called
+	warm    uint32 // see warmUp
 	broken  error
 	sampled []func(now Time)
 }
@@ -151,14 +156,18 @@ func New(n *Network, cfg Config) (*Fabric, error) {
 	if err != nil {
 		return nil, err
 	}
+	lanes := uint(bits.Len(uint(len(cfg.Classes) - 1)))
 	f := &Fabric{
 		net: n, cfg: cfg, classes: append([]Class(nil), cfg.Classes...), routing: routing,
-		ports: make([]port, len(n.Links)), queues: make([]queue, len(n.Links)*len(cfg.Classes)),
+		ports: make([]port, len(n.Links)), queues: make([]queue, len(n.Links)<<lanes), lanes: lanes,
 		hosts: make([]host, n.Hosts), salts: make([]uint32, n.Switches),
 		stats: make([]PortStats, len(n.Links)), cut: make([]bool, len(n.Links)), cuts: make([]uint32, len(n.Links)),
 		rand: rng{derive(cfg.Seeds.Salt, 1)}, markRand: rng{derive(cfg.Seeds.Mark, 2)},
 	}
 	f.plan = newService(f.classes)
+	for c := range f.classes {
+		f.rules[c] = newRule(&f.classes[c])
+	}
 	for i := range f.salts {
 		f.salts[i] = uint32(derive(cfg.Seeds.Salt, 3, uint64(i)))
 	}
@@ -267,6 +276,7 @@ func (f *Fabric) Run(ctx context.Context, until Time) error {
 	timers := 2 * links
 	agendaSource := timers + uint32(len(f.hosts))
 	f.stopped = false
+	f.look()
 	for !f.stopped && f.broken == nil {
 		src, t, ok := f.cal.pop(until)
 		if !ok {
@@ -274,6 +284,7 @@ func (f *Fabric) Run(ctx context.Context, until Time) error {
 		}
 		f.now = t
 		f.totals.Events++
+		f.warmUp(links)
 		switch {
 		case src < links:
 			f.arrive(int32(src))
@@ -284,14 +295,35 @@ func (f *Fabric) Run(ctx context.Context, until Time) error {
 		default:
 			f.runAgenda()
 		}
-		if f.totals.Events >= f.auditAt {
-			f.auditNow()
+		if f.totals.Events < f.lookAt {
+			continue
 		}
-		if f.totals.Events&0x3fff == 0 && ctx.Err() != nil {
+		if ctx.Err() != nil {
 			return ErrInterrupted
 		}
+		f.look()
 	}
 	return f.broken
+}
+
+// look does what need not be done at every event: it checks the books when they are due.
+func (f *Fabric) look() {
+	const often = 1 << 14 // events between two looks at the context
+	if f.totals.Events >= f.auditAt {
+		f.auditNow()
+	}
+	f.lookAt = min(f.auditAt, f.totals.Events+often)
+}
+
+// warmUp touches what the next event will need while the current one is being carried out, so that the
+// memory is under way (docs/PERFORMANCE.md).
+func (f *Fabric) warmUp(links uint32) {
+	next := f.cal.upcoming()
+	if next < links {
+		f.warm += uint32(f.packets.records[f.ports[next].wireHead].size)
+	} else if next < 2*links {
+		f.warm += uint32(f.ports[next-links].nonEmpty)
+	}
 }
 
 // arrive takes the packet at the far end of a link off the wire.
@@ -421,7 +453,7 @@ func (f *Fabric) inject(h int, link int32, i uint32, pkt *core.Packet) {
 	}
 	f.totals.Sent++
 	f.launch(link, i, r)
-	f.setTransmitted(link)
+	f.setTransmitted(link, &f.ports[link])
 }
 
 // launch starts the transmission of a packet on a free link.
@@ -433,7 +465,7 @@ func (f *Fabric) launch(link int32, i uint32, r *record) {
 	p.txPackets++
 	p.txBytes += uint64(size)
 	f.totals.Transmissions++
-	if f.plan.credit != 0 && f.plan.credit>>r.class&1 != 0 {
+	if f.plan.credit>>r.class&1 != 0 {
 		f.spendCredit(link, r)
 	}
 	arrival := p.freeAt + p.delay
@@ -449,8 +481,7 @@ func (f *Fabric) launch(link int32, i uint32, r *record) {
 }
 
 // setTransmitted arranges a call of transmitted at the end of the current transmission.
-func (f *Fabric) setTransmitted(link int32) {
-	p := &f.ports[link]
+func (f *Fabric) setTransmitted(link int32, p *port) {
 	if p.state&txPending == 0 {
 		p.state |= txPending
 		f.cal.schedule(uint32(len(f.ports))+uint32(link), p.freeAt)

@@ -111,7 +111,7 @@ func (f *Fabric) cutLink(l int32) {
 	f.cuts[l]++
 	f.ports[l].state |= downNow
 	for c := range f.classes {
-		f.ingress[int(l)*len(f.classes)+c].paused = false
+		f.ingress[f.at(l, c)].paused = false
 		if f.plan.pfc>>c&1 != 0 {
 			f.unblock(l, c)
 		}

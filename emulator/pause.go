@@ -25,7 +25,7 @@ func (f *Fabric) xon(b *buffer, class uint8) int64 {
 
 // hold counts a packet at its ingress and pauses the link when that holds too much.
 func (f *Fabric) hold(b *buffer, r *record) {
-	in := &f.ingress[int(r.ingress)*len(f.classes)+int(r.class)]
+	in := &f.ingress[f.at(r.ingress, int(r.class))]
 	in.bytes += int64(r.size)
 	if in.paused {
 		return
@@ -37,7 +37,7 @@ func (f *Fabric) hold(b *buffer, r *record) {
 }
 
 func (f *Fabric) letGo(b *buffer, r *record) {
-	in := &f.ingress[int(r.ingress)*len(f.classes)+int(r.class)]
+	in := &f.ingress[f.at(r.ingress, int(r.class))]
 	in.bytes -= int64(r.size)
 	if in.paused && in.bytes <= f.xon(b, r.class) {
 		in.paused = false
@@ -75,7 +75,7 @@ func (f *Fabric) block(link int32, class int) {
 		return
 	}
 	p.blocked |= 1 << class
-	f.since[int(link)*len(f.classes)+class] = f.now
+	f.since[f.at(link, class)] = f.now
 }
 
 // unblock lets it go on.
@@ -85,7 +85,7 @@ func (f *Fabric) unblock(link int32, class int) {
 		return
 	}
 	p.blocked &^= 1 << class
-	since := &f.since[int(link)*len(f.classes)+class]
+	since := &f.since[f.at(link, class)]
 	f.stats[link].Paused += f.now - *since
 	*since = Never
 	f.resume(link)
@@ -98,7 +98,7 @@ func (f *Fabric) resume(link int32) {
 		return
 	}
 	if p.freeAt > f.now {
-		f.setTransmitted(link)
+		f.setTransmitted(link, p)
 		return
 	}
 	if p.state&fromHost != 0 {

@@ -13,6 +13,43 @@ type queue struct {
 	max        int32 // largest backlog seen, with it
 }
 
+// A rule is what the passage of a packet needs to know of its class, worked out once.
+type rule struct {
+	limit     int64 // of a queue, bytes; the largest number if only the buffer limits it
+	lastHop   int64 // the same of queues that face hosts
+	reserve   int64
+	alpha     int64 // dynamic threshold, in 1/alphaUnit
+	ecnMin    int64 // a queue no longer than this marks nothing
+	held      bool  // back at its ingress: never refused while there is room
+	telemetry bool
+	plain     bool // neither of both: its packets need not stop over in an empty queue
+}
+
+const (
+	alphaUnit = 1024
+	noLimit   = 1 << 50
+)
+
+func newRule(c *Class) rule {
+	r := rule{limit: noLimit, alpha: int64(c.Alpha * alphaUnit), reserve: c.ReserveBytes, ecnMin: noLimit, telemetry: c.Telemetry}
+	if c.QueueBytes > 0 {
+		r.limit = c.QueueBytes
+	}
+	r.lastHop = r.limit
+	if c.LastHopQ > 0 {
+		r.lastHop = c.LastHopQ
+	}
+	if c.Alpha == 0 {
+		r.alpha = noLimit / alphaUnit / alphaUnit
+	}
+	if c.ECNMax > 0 {
+		r.ecnMin = c.ECNMin
+	}
+	r.held = c.FlowControl != NoFlowControl
+	r.plain = !r.held && !c.Telemetry
+	return r
+}
+
 // A service is the order in which classes are served, worked out once.
 type service struct {
 	groups    [MaxClasses]uint8 // sets of classes of equal priority, highest first
@@ -68,12 +105,18 @@ func (s *service) grouped(c int) bool {
 	return false
 }
 
+// at is where the arrays by link and class keep an entry.
+func (f *Fabric) at(link int32, class int) int { return int(link)<<f.lanes | class }
+
 // backlog returns the bytes that one class holds at a port, the packet in the transmitter
 // included.
 func (f *Fabric) backlog(link int32, class int) int64 {
-	p := &f.ports[link]
-	bytes := int64(f.queues[int(link)*len(f.classes)+class].bytes)
-	if p.freeAt > f.now && int(p.servClass) == class {
+	return f.held(&f.ports[link], &f.queues[f.at(link, class)], uint8(class))
+}
+
+func (f *Fabric) held(p *port, q *queue, class uint8) int64 {
+	bytes := int64(q.bytes)
+	if p.freeAt > f.now && p.servClass == class {
 		bytes += int64(p.servBytes)
 	}
 	return bytes
@@ -83,15 +126,17 @@ func (f *Fabric) backlog(link int32, class int) int64 {
 func (f *Fabric) enqueue(link, from int32, i uint32) {
 	r := &f.packets.records[i]
 	r.ingress = from
-	class := int(r.class)
-	c := &f.classes[class]
+	p := &f.ports[link]
+	q := &f.queues[f.at(link, int(r.class))]
+	c := &f.rules[r.class%MaxClasses]
+	b := &f.switches[p.from]
 	size := int64(r.size)
-	limit := c.QueueBytes
-	if c.LastHopQ > 0 && f.ports[link].state&toHost != 0 {
-		limit = c.LastHopQ
+	limit := c.limit
+	if p.state&toHost != 0 {
+		limit = c.lastHop
 	}
-	held := f.backlog(link, class)
-	if (limit > 0 && held+size > limit) || !f.admit(link, r, held) {
+	held := f.held(p, q, r.class)
+	if held+size > limit || !b.admit(c, size, held) {
 		f.overflow(link, i)
 		return
 	}
@@ -102,25 +147,31 @@ func (f *Fabric) enqueue(link, from int32, i uint32) {
 // rests.
 func (f *Fabric) append(link int32, i uint32, backlog int64) {
 	r := &f.packets.records[i]
-	class := int(r.class)
 	p := &f.ports[link]
-	f.charge(link, r)
-	q := &f.queues[int(link)*len(f.classes)+class]
+	q := &f.queues[f.at(link, int(r.class))]
+	b := &f.switches[p.from]
 	q.max = max(q.max, int32(backlog))
+	rests := p.freeAt <= f.now && p.state&txPending == 0
+	if rests && p.nonEmpty|p.blocked == 0 && f.rules[r.class%MaxClasses].plain && int64(r.size) <= f.rules[r.class%MaxClasses].ecnMin {
+		b.max = max(b.max, b.used+int64(r.size))
+		f.launch(link, i, r) // nothing is ahead of it: it does not stop over in the queue
+		return
+	}
+	f.charge(b, r)
 	r.next = 0
 	if q.head == 0 {
 		q.head = i
-		p.nonEmpty |= 1 << class
+		p.nonEmpty |= 1 << r.class
 	} else {
 		f.packets.records[q.tail].next = i
 	}
 	q.tail = i
 	q.bytes += int32(r.size)
-	if p.freeAt <= f.now && p.state&txPending == 0 {
+	if rests {
 		f.serve(link)
 		return
 	}
-	f.setTransmitted(link)
+	f.setTransmitted(link, p)
 }
 
 // serve sends the packet whose turn it is. The transmitter is free.
@@ -130,14 +181,15 @@ func (f *Fabric) serve(link int32) {
 	if open == 0 {
 		return
 	}
-	class := bits.TrailingZeros8(open)
+	class := bits.TrailingZeros8(open) % MaxClasses
 	if open&(open-1) != 0 {
-		class = f.choose(link, open)
+		class = f.choose(link, open) % MaxClasses
 	}
-	q := &f.queues[int(link)*len(f.classes)+class]
+	q := &f.queues[f.at(link, class)]
+	c := &f.rules[class]
 	i := q.head
 	r := &f.packets.records[i]
-	if c := &f.classes[class]; c.ECNMax > 0 && int64(q.bytes) > c.ECNMin && r.flags&(recECT|recMarked) == recECT && f.marks(c, int64(q.bytes)) {
+	if int64(q.bytes) > c.ecnMin && r.flags&(recECT|recMarked) == recECT && f.marks(&f.classes[class], int64(q.bytes)) {
 		r.flags |= recMarked
 		f.stats[link].Marked++
 	}
@@ -146,13 +198,13 @@ func (f *Fabric) serve(link int32) {
 		p.nonEmpty &^= 1 << class
 	}
 	q.bytes -= int32(r.size)
-	f.release(link, r)
-	if f.plan.telemetry && f.classes[class].Telemetry {
+	f.release(&f.switches[p.from], r)
+	if c.telemetry {
 		f.stamp(link, i, int64(q.bytes))
 	}
 	f.launch(link, i, r)
 	if p.nonEmpty != 0 {
-		f.setTransmitted(link)
+		f.setTransmitted(link, p)
 	}
 }
 
@@ -162,7 +214,7 @@ func (f *Fabric) choose(link int32, open uint8) int {
 	if f.plan.deal == nil {
 		f.plan.deal = make([]int64, len(f.queues))
 	}
-	deal := f.plan.deal[int(link)*len(f.classes):][:len(f.classes)]
+	deal := f.plan.deal[f.at(link, 0):][:len(f.classes)]
 	chosen := -1
 	for _, group := range f.plan.groups[:f.plan.count] {
 		able := group & open
@@ -190,7 +242,7 @@ func (f *Fabric) turn(link int32, able uint8, deal []int64) int {
 	for {
 		for set := able; set != 0; set &= set - 1 {
 			c := bits.TrailingZeros8(set)
-			size := int64(f.packets.records[f.queues[int(link)*len(f.classes)+c].head].size)
+			size := int64(f.packets.records[f.queues[f.at(link, c)].head].size)
 			if deal[c] >= size {
 				deal[c] -= size
 				return c
@@ -205,7 +257,7 @@ func (f *Fabric) turn(link int32, able uint8, deal []int64) int {
 
 // accountShares lets waiting capped classes earn while others are served, and spend when served.
 func (f *Fabric) accountShares(link int32, open uint8, chosen int, deal []int64) {
-	size := float64(f.packets.records[f.queues[int(link)*len(f.classes)+chosen].head].size)
+	size := float64(f.packets.records[f.queues[f.at(link, chosen)].head].size)
 	for set := open & f.plan.capped; set != 0; set &= set - 1 {
 		c := bits.TrailingZeros8(set)
 		share := f.classes[c].MaxShare
@@ -234,7 +286,7 @@ func (f *Fabric) overflow(link int32, i uint32) {
 		f.drop(link, i, DropQueue)
 		return
 	}
-	q := &f.queues[int(link)*len(f.classes)+int(r.class)]
+	q := &f.queues[f.at(link, int(r.class))]
 	victim := i
 	if c.TrimTail && q.head != 0 && f.markRand.next()&1 == 0 && f.packets.records[q.tail].flags&core.Trimmable != 0 {
 		victim = f.swapTail(link, q, i)
@@ -250,8 +302,9 @@ func (f *Fabric) swapTail(link int32, q *queue, i uint32) uint32 {
 	for at := q.head; at != tail; at = records[at].next {
 		before = at
 	}
-	f.release(link, &records[tail])
-	f.charge(link, &records[i])
+	b := &f.switches[f.ports[link].from]
+	f.release(b, &records[tail])
+	f.charge(b, &records[i])
 	q.bytes += int32(records[i].size) - int32(records[tail].size)
 	records[i].next = 0
 	if before == 0 {
@@ -274,9 +327,9 @@ func (f *Fabric) trim(link int32, i uint32) {
 	r.size = uint16(min(int64(r.size), c.TrimBytes))
 	r.class = c.TrimInto
 	f.stats[link].Trimmed++
-	into := &f.classes[r.class]
+	into := &f.rules[r.class%MaxClasses]
 	held := f.backlog(link, int(r.class))
-	if (into.QueueBytes > 0 && held+int64(r.size) > into.QueueBytes) || !f.admit(link, r, held) {
+	if held+int64(r.size) > into.limit || !f.switches[f.ports[link].from].admit(into, int64(r.size), held) {
 		f.drop(link, i, DropQueue)
 		return
 	}
