@@ -25,6 +25,7 @@ type Env struct {
 	Data         core.Class
 	Control      core.Class
 	Seed         uint64
+	Shared       *any                        // where a protocol may keep what its hosts of one run have in common; nil: nowhere
 	Memory       func(core.Addr) core.Memory // of every host, for payloads by reference
 }
 

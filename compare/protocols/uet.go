@@ -69,8 +69,33 @@ func (u *uet) TransportBytes() int64 { return wire.RequestSize + wire.StandardSi
 func (u *uet) Proto() core.Proto { return core.ProtoUET }
 
 func (u *uet) NewHost(self core.Addr, env protocol.Env) (core.Host, error) {
+	family, err := u.family(env)
+	if err != nil {
+		return nil, err
+	}
+	e, err := family.New(self)
+	if err != nil || u.v.Word("mode") == "rud" {
+		return e, err
+	}
+	return ordered{e}, nil
+}
+
+// family returns what the endpoints of a run share.
+func (u *uet) family(env protocol.Env) (*core.Family, error) {
+	if env.Shared == nil {
+		return core.NewFamily(u.config(env))
+	}
+	if f, made := (*env.Shared).(*core.Family); made {
+		return f, nil
+	}
+	f, err := core.NewFamily(u.config(env))
+	*env.Shared = f
+	return f, err
+}
+
+func (u *uet) config(env protocol.Env) core.Config {
 	c := core.Config{
-		Self: self, Hosts: env.Hosts, DataClass: env.Data, ControlClass: env.Control, Trimming: env.Trimming,
+		Hosts: env.Hosts, DataClass: env.Data, ControlClass: env.Control, Trimming: env.Trimming,
 		PayloadMTU: int(env.PayloadMTU), LineRateBps: env.LineRateBps, BaseRTT: env.BaseRTT,
 		NewController: u.controller, NewSprayer: u.sprayer,
 		PDCs: int(u.v.Int("pdcs")), MPR: int(u.v.Int("mpr")),
@@ -80,7 +105,7 @@ func (u *uet) NewHost(self core.Addr, env protocol.Env) (core.Host, error) {
 		Remote:    env.Memory, Seed: env.Seed,
 	}
 	if u.v.Word("baseRTT") == "pair" {
-		c.BaseRTTTo = func(peer core.Addr) instant.Time { return env.PairRTT(self, peer) }
+		c.BaseRTTOf = env.PairRTT
 	}
 	if u.v.Word("count") == "wire" {
 		c.NominalMTU = env.WireMTU
@@ -92,11 +117,7 @@ func (u *uet) NewHost(self core.Addr, env protocol.Env) (core.Host, error) {
 	if u.v.Word("rto") == "tuned" {
 		c.RTO.Adaptive, c.RTO.Floor = true, rtoFloor(env)
 	}
-	e, err := core.New(c)
-	if err != nil || u.v.Word("mode") == "rud" {
-		return e, err
-	}
-	return ordered{e}, nil
+	return c
 }
 
 // ordered sends every message in reliable ordered delivery.

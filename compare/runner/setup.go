@@ -256,7 +256,7 @@ func (set *Setting) env(e *scenario.Entry, seeds scenario.SeedSet, memory func(c
 		PayloadMTU: s.Fabric.PayloadMTU, WireMTU: wire, WireOverhead: set.overhead(e.Protocol),
 		QueueBytes: e.Class.Bytes("queue", set.BDP), MaxHops: set.maxHops(),
 		Trimming: e.Class.Bool("trim"), Lossless: e.Class.Word("flowControl") != "none",
-		Data: dataClass, Control: controlClass, Seed: seeds.Protocol, Memory: memory,
+		Data: dataClass, Control: controlClass, Seed: seeds.Protocol, Shared: new(any), Memory: memory,
 	}
 }
 

@@ -44,9 +44,9 @@ func (e *Endpoint) contextTo(peer Addr) uint32 {
 		return i
 	}
 	i := uint32(len(e.contexts))
-	base := e.cfg.baseRTT(peer)
+	base := e.cfg.baseRTT(e.self, peer)
 	path := congestion.Path{LineRateBps: e.cfg.LineRateBps, BaseRTT: base, MTU: e.nominalMTU, MSS: int64(e.cfg.PayloadMTU),
-		Trimming: e.cfg.Trimming, Seed: mix(e.cfg.Seed ^ mix(uint64(e.cfg.Self)<<32|uint64(peer)))}
+		Trimming: e.cfg.Trimming, Seed: mix(e.cfg.Seed ^ mix(uint64(e.self)<<32|uint64(peer)))}
 	e.algorithms = append(e.algorithms, algorithms{
 		e.cfg.NewController(path),
 		e.cfg.NewSprayer(spray.Path{BaseRTT: base, BDPPackets: max(1, int(path.BDP()/path.MTU)), Trimming: e.cfg.Trimming, Seed: mix(path.Seed)}),

@@ -29,9 +29,10 @@ type Config struct {
 	// others in proportion: for calibration against simulators that do not round.
 	NominalMTU int64
 
-	LineRateBps int64                // of the host's link, bits per second; 0: 100 Gbit/s
-	BaseRTT     Time                 // to any peer on an idle network; 0: 12 us
-	BaseRTTTo   func(peer Addr) Time // if set, replaces BaseRTT where it returns more than 0
+	LineRateBps int64 // of the host's link, bits per second; 0: 100 Gbit/s
+	BaseRTT     Time  // to any peer on an idle network; 0: 12 us
+	// BaseRTTOf, if set, replaces BaseRTT where it returns more than 0.
+	BaseRTTOf func(self, peer Addr) Time
 
 	NewController congestion.Maker // nil: "nscc" of the registry
 	NewSprayer    spray.Maker      // nil: "reps" of the registry
@@ -248,10 +249,10 @@ func (c *Config) units(header, payload int) uint32 {
 	return uint32(udpHeader+header+payload+c.NominalOverhead+wire.BytesUnit-1) / wire.BytesUnit
 }
 
-// baseRTT returns the idle round trip to a peer.
-func (c *Config) baseRTT(peer Addr) Time {
-	if c.BaseRTTTo != nil {
-		if t := c.BaseRTTTo(peer); t > 0 {
+// baseRTT returns the idle round trip between an endpoint and a peer.
+func (c *Config) baseRTT(self, peer Addr) Time {
+	if c.BaseRTTOf != nil {
+		if t := c.BaseRTTOf(self, peer); t > 0 {
 			return t
 		}
 	}

@@ -76,7 +76,7 @@ func (e *Endpoint) sendControl(now Time, p *Packet) bool {
 		if n == 0 {
 			continue
 		}
-		p.From, p.To = e.cfg.Self, v.peer
+		p.From, p.To = e.self, v.peer
 		p.Payload, p.Telemetry = Payload{}, 0
 		p.EV, p.Proto, p.Class, p.ECN, p.Flags = v.ev, ProtoUET, e.cfg.ControlClass, NotECT, 0
 		p.HeaderLen = uint8(n)

@@ -1,6 +1,10 @@
 package core
 
-import "github.com/weft-transport/weft/transport/wire"
+import (
+	"fmt"
+
+	"github.com/weft-transport/weft/transport/wire"
+)
 
 // An Endpoint is one fabric endpoint (FEP) that speaks Ultra Ethernet Transport. It implements
 // Host and Memory. Its files, in the order of a packet's life:
@@ -18,78 +22,130 @@ import "github.com/weft-transport/weft/transport/wire"
 //	close.go     the end of a context
 //	pdc.go       source contexts and their states;  target.go the target's half
 //	window.go    room for PSNs;  control.go the queue of control packets
+//
+// The state of an endpoint is in slabs, and the first entries of all of them lie behind each other in
+// the Endpoint itself (nest): an endpoint with one peer is one piece of memory. In a run of thousands of
+// endpoints every call finds its own cold, and scattered over twenty pages it cost four times as much as
+// the work (docs/PERFORMANCE.md). The fields are in the order of heat.
 type Endpoint struct {
-	cfg        Config
-	plainUnits bool  // a unit of nominal size is 256 bytes
+	cfg        *Config // shared by a Family
+	self       Addr
+	mpr        uint32
 	nominalMTU int64 // bytes of a full packet as congestion control counts it
 	fullUnits  int64 // and in units
-	mpr        uint32
-	random     random
-	counters   Counters
+	plainUnits bool  // a unit of nominal size is 256 bytes
 	timers     timers
-	events     eventQueue
 	control    controlQueue
+	counters   Counters
 
 	// As source: contexts, PDCs, messages, records of sent packets. Index 0 of a slab is unused.
-	contexts                    []ccc
-	algorithms                  []algorithms
-	byPeer                      lookup
-	rtxReady                    chain // contexts that may have something to send again
-	dataReady                   chain // and something new
-	rtxReadyLink, dataReadyLink []uint32
-
-	pdcs                         []sendPDC
-	pdcsFree                     []uint32
+	rtxReady                     chain // contexts that may have something to send again
+	dataReady                    chain // and something new
 	probing                      chain // PDCs that want to send a probe
+	freed                        int32 // units that the ACK in hand released by PSN; for ACKs without a byte count
+	rtxReadyLink, dataReadyLink  []uint32
 	rtxLink, dataLink, probeLink []uint32
-
-	messages     []sendMessage
-	messagesFree uint32
-	sent         []sentPacket
-	got, lostMap []uint64
-	freed        int32 // units that the ACK in hand released by PSN; for ACKs without a byte count
-	drift        int64 // units by which peers' byte counts did not match what was booked; 0 with an honest peer
-	sendRoom     blocks
+	contexts                     []ccc
+	algorithms                   []algorithms
+	pdcs                         []sendPDC
+	messages                     []sendMessage
+	sent                         []sentPacket
+	got, lostMap                 []uint64
 
 	// As target.
-	targets       []recvPDC
+	targets   []recvPDC
+	inbound   []recvMessage
+	arrived   []uint64
+	responses []response
+	bySyn     lookup // {peer, its PDCID} to target
+	byMessage lookup // {target, message id} to inbound
+
+	events eventQueue
+	memory bufferTable
+
+	// Touched when something begins or ends.
+	byPeer        lookup // peer to context
+	random        random
+	drift         int64 // units by which peers' byte counts did not match what was booked; 0 with an honest peer
+	pdcsFree      []uint32
+	messagesFree  uint32
 	targetsFree   []uint32
 	liveTargets   int    // those not at rest
 	askedAt       Time   // when it last asked
 	hand          uint32 // where askToClose goes on
-	bySyn         lookup // {peer, its PDCID} to target
-	inbound       []recvMessage
 	inboundFree   uint32
-	byMessage     lookup // {target, message id} to inbound
-	arrived       []uint64
-	recvRoom      blocks
-	responses     []response
 	responsesFree uint32
 	responsesUsed int
+	sendRoom      blocks
+	recvRoom      blocks
 
-	memory bufferTable
+	nest nest
+}
+
+// A nest is room for the first entries of an endpoint's slabs; what outgrows it moves out.
+type nest struct {
+	links      [5][2]uint32
+	contexts   [2]ccc
+	algorithms [2]algorithms
+	pdcs       [2]sendPDC
+	messages   [2]sendMessage
+	targets    [2]recvPDC
+	inbound    [2]recvMessage
+	responses  [1]response
+	timers     [4]timer
+	control    [4]controlEntry
+	bySyn      [4]lookupSlot
+	byMessage  [4]lookupSlot
+	events     [2]Event
+}
+
+// settle points the slabs of an endpoint into its nest.
+func (e *Endpoint) settle() {
+	n := &e.nest
+	e.rtxReadyLink, e.dataReadyLink = n.links[0][:1], n.links[1][:1]
+	e.rtxLink, e.dataLink, e.probeLink = n.links[2][:1], n.links[3][:1], n.links[4][:1]
+	e.contexts, e.algorithms = n.contexts[:1], n.algorithms[:1]
+	e.pdcs, e.messages = n.pdcs[:1], n.messages[:1]
+	e.targets, e.inbound, e.responses = n.targets[:1], n.inbound[:1], n.responses[:1]
+	e.timers, e.control.ring, e.events.ring = n.timers[:0], n.control[:], n.events[:]
+	e.bySyn.slots, e.byMessage.slots = n.bySyn[:], n.byMessage[:]
 }
 
 // New makes an endpoint. The error names the field of c that is wrong.
 func New(c Config) (*Endpoint, error) {
+	f, err := NewFamily(c)
+	if err != nil {
+		return nil, err
+	}
+	return f.New(c.Self)
+}
+
+// A Family makes endpoints of one configuration, which share it.
+type Family struct{ cfg Config }
+
+// NewFamily checks and completes a configuration; Self is of no account. The error names the field that
+// is wrong.
+func NewFamily(c Config) (*Family, error) {
+	c.Self = 0
 	if err := c.Validate(); err != nil {
 		return nil, err
 	}
-	c = c.withDefaults()
-	e := &Endpoint{cfg: c, mpr: uint32(c.MPR) * wire.MPRUnit, random: random(mix(c.Seed) ^ mix(uint64(c.Self)+1))}
+	return &Family{c.withDefaults()}, nil
+}
+
+// New makes the endpoint of an address.
+func (f *Family) New(self Addr) (*Endpoint, error) {
+	c := &f.cfg
+	if c.Hosts > 0 && int64(self) >= int64(c.Hosts) {
+		return nil, fmt.Errorf("core.Config.Self is %d; expected less than Hosts, %d", self, c.Hosts)
+	}
+	e := &Endpoint{cfg: c, self: self, mpr: uint32(c.MPR) * wire.MPRUnit, random: random(mix(c.Seed) ^ mix(uint64(self)+1))}
 	e.fullUnits = int64(c.units(requestHeader, c.PayloadMTU))
 	e.nominalMTU = c.NominalMTU
 	if e.nominalMTU == 0 {
 		e.nominalMTU, e.plainUnits = e.fullUnits*wire.BytesUnit, true
 	}
-	e.contexts, e.algorithms = make([]ccc, 1, 2), make([]algorithms, 1, 2)
-	e.rtxReadyLink, e.dataReadyLink = make([]uint32, 1, 2), make([]uint32, 1, 2)
-	e.pdcs = make([]sendPDC, 1, 2)
-	e.rtxLink, e.dataLink, e.probeLink = make([]uint32, 1, 2), make([]uint32, 1, 2), make([]uint32, 1, 2)
-	e.messages = make([]sendMessage, 1, 2)
-	e.targets = make([]recvPDC, 1, 2)
-	e.inbound = make([]recvMessage, 1, 2)
-	e.responses = make([]response, 1)
+	e.settle()
 	return e, nil
 }
 
@@ -104,7 +160,7 @@ func (e *Endpoint) HandlePacket(now Time, p *Packet) {
 		e.counters.CorruptDropped++
 		return
 	}
-	if p.To != e.cfg.Self || p.Proto != ProtoUET || int(p.HeaderLen) > len(p.Header) {
+	if p.To != e.self || p.Proto != ProtoUET || int(p.HeaderLen) > len(p.Header) {
 		e.counters.Malformed++
 		return
 	}

@@ -45,7 +45,7 @@ var (
 // caller, except ErrContexts.
 func (e *Endpoint) Send(now Time, m Message) error {
 	if err := e.checkMessage(&m); err != nil {
-		return fmt.Errorf("core: send from %d to %d, %d bytes: %w", e.cfg.Self, m.To, m.Length, err)
+		return fmt.Errorf("core: send from %d to %d, %d bytes: %w", e.self, m.To, m.Length, err)
 	}
 	mi := e.newMessage()
 	mtu := uint64(e.cfg.PayloadMTU)
@@ -54,14 +54,14 @@ func (e *Endpoint) Send(now Time, m Message) error {
 		remoteOffset: m.RemoteOffset, buffer: m.Buffer, chunks: chunks, left: chunks}
 	if !e.enqueue(now, e.contextTo(m.To), m.Mode, mi) {
 		e.freeMessage(mi)
-		return fmt.Errorf("core: send from %d to %d: %w", e.cfg.Self, m.To, ErrContexts)
+		return fmt.Errorf("core: send from %d to %d: %w", e.self, m.To, ErrContexts)
 	}
 	return nil
 }
 
 func (e *Endpoint) checkMessage(m *Message) error {
 	switch {
-	case m.To == e.cfg.Self:
+	case m.To == e.self:
 		return ErrSelf
 	case e.cfg.Hosts > 0 && int64(m.To) >= int64(e.cfg.Hosts):
 		return ErrHost

@@ -182,7 +182,7 @@ func (p *pair) check(end int, out *Packet) {
 	prologue, _ := wire.ParsePrologue(out.Header[:2])
 	data := prologue.Type().IsRequest()
 	probe := prologue.Type() == wire.TypeControl && prologue.Control() == wire.ControlProbe
-	c := &p.ends[end].cfg
+	c := p.ends[end].cfg
 	ok := out.From == Addr(end+1) && out.To == Addr(2-end) && out.Proto == ProtoUET && out.Telemetry == 0 &&
 		(out.Flags&Trimmable != 0) == (data && c.Trimming)
 	if data || probe {

@@ -68,7 +68,7 @@ func (e *Endpoint) sendProbe(now Time, p *Packet) bool {
 		pd.probeSent = now
 		pd.flags |= pdcProbing
 		h := wire.Control{Control: wire.ControlProbe, Opaque: pd.opaque, SPDCID: uint16(i), DPDCID: pd.remote, Payload: pd.una}
-		p.From, p.To = e.cfg.Self, pd.peer
+		p.From, p.To = e.self, pd.peer
 		p.Payload, p.Telemetry = Payload{}, 0
 		p.EV, _ = e.algorithms[pd.context].sprayer.Next(now, int32(pd.ev))
 		p.Proto, p.Class, p.ECN, p.Flags = ProtoUET, e.cfg.DataClass, ECT0, 0

@@ -208,8 +208,8 @@ func (e *Endpoint) lastForNow(pd *sendPDC, c *ccc) bool {
 // fillData sets everything of a data packet but its header.
 func (e *Endpoint) fillData(pd *sendPDC, r *sentPacket, m *sendMessage, p *Packet) {
 	at := uint64(r.chunk) * uint64(e.cfg.PayloadMTU)
-	p.From, p.To = e.cfg.Self, pd.peer
-	p.Payload = Payload{Owner: e.cfg.Self, Buffer: m.buffer, Offset: at, Length: m.chunkLength(r.chunk, e.cfg.PayloadMTU)}
+	p.From, p.To = e.self, pd.peer
+	p.Payload = Payload{Owner: e.self, Buffer: m.buffer, Offset: at, Length: m.chunkLength(r.chunk, e.cfg.PayloadMTU)}
 	if m.buffer != 0 {
 		p.Payload.Offset += m.offset
 	}
@@ -242,7 +242,7 @@ func (e *Endpoint) putSES(r *sentPacket, m *sendMessage, last bool, p *Packet) i
 	var h wire.Standard
 	h.Opcode, h.Flags = wire.OpWrite, wire.SESRelative
 	h.JobID, h.PIDOnFEP, h.ResourceIndex = e.cfg.JobID, e.cfg.PIDOnFEP, e.cfg.ResourceIndex
-	h.MessageID, h.Initiator, h.RequestLength = m.id, uint32(e.cfg.Self), uint32(m.length)
+	h.MessageID, h.Initiator, h.RequestLength = m.id, uint32(e.self), uint32(m.length)
 	h.BufferOffset, h.Key = m.remoteOffset, m.remoteKey
 	if last {
 		h.Flags |= wire.SESEnd
