@@ -35,6 +35,7 @@ type play struct {
 	plan     *workload.Plan
 	fabric   *emulator.Fabric
 	hosts    []core.Host
+	ears     []listener // by host, side by side in memory
 	messages []message
 	byStart  []int32   // flows with a start of their own, in order
 	next     int       // of byStart
@@ -50,7 +51,7 @@ type play struct {
 
 func newPlay(plan *workload.Plan, fabric *emulator.Fabric) *play {
 	p := &play{
-		plan: plan, fabric: fabric, hosts: make([]core.Host, fabric.Network().Hosts),
+		plan: plan, fabric: fabric, hosts: make([]core.Host, fabric.Network().Hosts), ears: make([]listener, fabric.Network().Hosts),
 		messages: make([]message, 0, len(plan.Flows)),
 		started:  make([][]int32, len(plan.Triggers)+1), fired: make([]int32, len(plan.Triggers)+1),
 	}
@@ -71,7 +72,8 @@ func newPlay(plan *workload.Plan, fabric *emulator.Fabric) *play {
 // attach puts the Stack of a host behind its card, with an ear for its events.
 func (p *play) attach(h int, host core.Host, proto core.Proto, opt Options) {
 	p.hosts[h] = host
-	l := &listener{Stack: host, play: p, self: h}
+	l := &p.ears[h]
+	*l = listener{Stack: host, play: p, self: h}
 	if opt.Wrap != nil {
 		l.Stack = opt.Wrap(h, host)
 	}
