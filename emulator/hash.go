@@ -43,6 +43,3 @@ func (r *rng) next() uint64 {
 
 // unit returns a number in [0, 1).
 func (r *rng) unit() float64 { return float64(r.next()>>11) / (1 << 53) }
-
-// threshold32 turns a probability into the bound that a uniform 32-bit number must stay below.
-func threshold32(p float64) uint64 { return uint64(p * (1 << 32)) }
