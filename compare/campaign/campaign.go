@@ -26,17 +26,37 @@ type Campaign struct {
 	// OnScenario is called when all runs of a scenario are finished, with its results alone; nil: not.
 	// An error ends the campaign.
 	OnScenario func(*report.Data) error
+
+	settings []*runner.Setting // of Scenarios, when they were checked
 }
 
-// Run makes the runs. When ctx ends, or a run fails, it returns what was finished, with the error.
-func (c *Campaign) Run(ctx context.Context) (*report.Data, error) {
-	w := &work{Campaign: c, data: &report.Data{}, progress: Progress{Out: c.Progress}}
+// Check measures the fabric of every scenario and tells what is wrong with its settings, before anything is
+// run or written. Run checks what has not been checked.
+func (c *Campaign) Check() error {
+	c.settings = nil
 	for _, s := range c.Scenarios {
 		set, err := runner.NewSetting(s)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", s.Name, err)
+		if err == nil {
+			err = set.Fits()
 		}
-		w.settings = append(w.settings, set)
+		if err != nil {
+			return fmt.Errorf("%s: %w", s.Name, err)
+		}
+		c.settings = append(c.settings, set)
+	}
+	return nil
+}
+
+// Run makes the runs. When ctx ends, or a run fails, it returns what was finished, with the error; nil when the
+// scenarios themselves are at fault, and nothing was run.
+func (c *Campaign) Run(ctx context.Context) (*report.Data, error) {
+	if len(c.settings) != len(c.Scenarios) {
+		if err := c.Check(); err != nil {
+			return nil, err
+		}
+	}
+	w := &work{Campaign: c, data: &report.Data{}, progress: Progress{Out: c.Progress}}
+	for _, set := range c.settings {
 		w.data.Scenarios = append(w.data.Scenarios, describe(set, c.Demonstration))
 	}
 	ctx, w.stop = context.WithCancelCause(ctx)
@@ -57,7 +77,6 @@ func (c *Campaign) Run(ctx context.Context) (*report.Data, error) {
 // A work is a campaign while it runs.
 type work struct {
 	*Campaign
-	settings []*runner.Setting
 	data     *report.Data
 	progress Progress
 	stop     context.CancelCauseFunc

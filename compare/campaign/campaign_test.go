@@ -131,11 +131,14 @@ func TestAutomaticSeeds(t *testing.T) {
 	require.Len(t, data.Manifest.Seeds, int(data.Manifest.Seeds[len(data.Manifest.Seeds)-1]))
 }
 
-// broken is a protocol whose hosts cannot be made.
+// broken is a protocol whose last host cannot be made.
 type broken struct{ protocol.Protocol }
 
 func (b broken) NewHost(self core.Addr, env protocol.Env) (core.Host, error) {
-	return nil, errors.New("broken on purpose")
+	if int(self) == env.Hosts-1 {
+		return nil, errors.New("broken on purpose")
+	}
+	return b.Protocol.NewHost(self, env)
 }
 
 func init() {
@@ -161,6 +164,20 @@ func TestContradictionsOfTheFabric(t *testing.T) {
 	data, err := (&Campaign{Scenarios: scenarios(t, two, "protocols=uet,class.ecnMax=10KB,class.ecnMin=1bdp")}).Run(context.Background())
 	require.Nil(t, data)
 	require.ErrorContains(t, err, "first: protocol uet,class.ecnMax=10KB,class.ecnMin=1bdp: class.ecnMin: 104532 is above class.ecnMax: 10000")
+}
+
+// TestScenariosThatCannotBeginAreRefused: before the first run, although only the second scenario is at fault.
+func TestScenariosThatCannotBeginAreRefused(t *testing.T) {
+	for change, want := range map[string]string{
+		"fabric: {topology: single, buffer: {perSwitch: 10KB}}": "second: protocol rocev2: fabric: switch0 has a buffer of 10000 bytes",
+		"fabric: {topology: single, payloadMTU: 100}":           "second: protocol rocev2: a host: ",
+		"workload: {kind: pair, size: 5GiB}":                    "second: protocol uet: core: send from 0 to ",
+	} {
+		c := &Campaign{Scenarios: scenarios(t, two+change+"\n"), OnRun: func(*runner.Result) { t.Error("a run was made") }}
+		data, err := c.Run(context.Background())
+		require.Nil(t, data)
+		require.ErrorContains(t, err, want)
+	}
 }
 
 // TestEstimateCountsTheWork holds the links that estimates count against those that packets crossed, for

@@ -24,8 +24,11 @@ type common struct {
 	Trace string `help:"Write samples of queues and links over time to this file (JSON Lines)." placeholder:"FILE"`
 }
 
-// prepare looks at what would otherwise show only when all runs are made.
-func (c *common) prepare() error {
+// prepare looks at what would otherwise show only when runs are made, or all of them.
+func (c *common) prepare(what *campaign.Campaign) error {
+	if err := what.Check(); err != nil {
+		return errUsage{err}
+	}
 	if c.Trace != "" {
 		if err := creatable("--trace", c.Trace); err != nil {
 			return err
@@ -59,13 +62,14 @@ func (c *compareCmd) Run(a *app) error {
 	if err != nil {
 		return errUsage{err}
 	}
-	if err := c.prepare(); err != nil {
+	what := &campaign.Campaign{Scenarios: scenarios, Demonstration: demonstration}
+	if err := c.prepare(what); err != nil {
 		return err
 	}
 	if c.Full {
 		announce(a.stderr, scenarios, c.workers())
 	}
-	return c.carryOut(a, &campaign.Campaign{Scenarios: scenarios, Demonstration: demonstration})
+	return c.carryOut(a, what)
 }
 
 // load finds the scenarios that the arguments name.
@@ -223,10 +227,11 @@ func (c *runCmd) Run(a *app) error {
 	if err != nil {
 		return errUsage{singular(err)}
 	}
-	if err := c.prepare(); err != nil {
+	what := &campaign.Campaign{Scenarios: scenarios}
+	if err := c.prepare(what); err != nil {
 		return err
 	}
-	return c.carryOut(a, &campaign.Campaign{Scenarios: scenarios})
+	return c.carryOut(a, what)
 }
 
 // singular names the flag that this command has in errors about protocols.

@@ -4,19 +4,52 @@ import (
 	"fmt"
 
 	"github.com/weft-transport/weft/compare/scenario"
+	"github.com/weft-transport/weft/compare/workload"
 	"github.com/weft-transport/weft/transport/core"
 )
 
-// Fits tells whether the fabric can be built for every protocol: a class may ask for more headroom than the
-// buffers have. The error is the one that Run would end with.
+// Fits tells whether the runs can begin under every protocol: a class may ask for more headroom than the
+// buffers have, a host may not know packets of this size or rate, a message may be longer than a request can
+// say. The error is the one that Run would end with.
 func (set *Setting) Fits() error {
+	longest, err := set.longestFlow()
+	if err != nil {
+		return err
+	}
 	for i := range set.Scenario.Protocols {
 		e := &set.Scenario.Protocols[i]
-		if _, err := set.fabric(e, scenario.SeedSet{}, false); err != nil {
+		if err := set.fits(e, longest); err != nil {
 			return fmt.Errorf("protocol %s: %w", e.Label, err)
 		}
 	}
 	return nil
+}
+
+// fits tries one protocol: its fabric, one host, and the longest message.
+func (set *Setting) fits(e *scenario.Entry, longest workload.Flow) error {
+	if _, err := set.fabric(e, scenario.SeedSet{}, false); err != nil {
+		return err
+	}
+	host, err := set.NewHost(e, core.Addr(longest.Src))
+	if err != nil {
+		return fmt.Errorf("a host: %w", err)
+	}
+	return host.Send(0, core.Message{To: core.Addr(longest.Dst), Length: longest.Bytes})
+}
+
+// longestFlow returns the flow of the first seed that has most bytes.
+func (set *Setting) longestFlow() (longest workload.Flow, err error) {
+	seeds := set.Scenario.Fixed.Derive(set.Scenario.Seeds.List[0])
+	plan, err := set.Scenario.Plan(seeds, set.BaseRTT, set.BDP)
+	if err != nil {
+		return longest, err
+	}
+	for i := range plan.Flows {
+		if f := &plan.Flows[i]; i == 0 || f.Bytes > longest.Bytes {
+			longest = *f
+		}
+	}
+	return longest, nil
 }
 
 // checkQueues refuses queues that never take a full packet: everything would be dropped or trimmed, for ever.

@@ -131,14 +131,14 @@ func (s *stopper) Write(text []byte) (int, error) {
 	return len(text), nil
 }
 
-// frail is a protocol whose hosts cannot be made where it is told so.
+// frail is a protocol whose last host cannot be made where it is told so.
 type frail struct {
 	protocol.Protocol
 	broken bool
 }
 
 func (f frail) NewHost(self core.Addr, env protocol.Env) (core.Host, error) {
-	if f.broken {
+	if f.broken && int(self) == env.Hosts-1 {
 		return nil, errors.New("broken on purpose")
 	}
 	return f.Protocol.NewHost(self, env)
