@@ -29,7 +29,7 @@ type Class struct {
 
 	QueueBytes   int64   // static limit of one egress queue; 0: limited by the shared buffer alone
 	Alpha        float64 // dynamic threshold: a queue may hold Alpha times the free shared buffer; 0: no dynamic limit
-	ReserveBytes int64   // of each queue, outside the shared pool
+	ReserveBytes int64   // a queue up to this length is not held to the threshold: it takes what fits into the buffer
 
 	// ECN marks at dequeue, on the bytes queued including the packet that leaves: never below
 	// ECNMin, with probability ECNP rising linearly up to ECNMax, always above. Equal bounds make

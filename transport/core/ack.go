@@ -13,8 +13,7 @@ import (
 // and what its source learns from it.
 
 // acknowledge decides whether a packet that was just received causes an ACK. There is no timer:
-// the source asks for an ACK where nothing would follow. The rules, UE Specification, section
-// 3.5.12 as restated in the fact sheet:
+// the source asks for an ACK where nothing would follow. The rules (UE Specification, section 3.5.12):
 //
 //	the first packet of a context, so that the peer learns our PDCID
 //	ACK_Gen_Trigger bytes since the last ACK, a packet counting at least ACK_Gen_Min_Pkt_Add
@@ -175,7 +174,7 @@ func (e *Endpoint) handleAck(now Time, p *Packet, header []byte, t wire.Type) {
 	e.processAck(now, p, i, &a, header[t.Size():], t == wire.TypeAckCC)
 }
 
-// processAck does what an acknowledgement says, in the order of the fact sheet's section 4.3:
+// processAck does what an acknowledgement says, in this order, because each step needs the one before:
 // measure, release, respond, tell the sprayer, tell the controller, infer losses, go on.
 //
 // An ACK that was overtaken by a later one (its cumulative PSN is old) is not thrown away as the

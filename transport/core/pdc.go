@@ -162,7 +162,7 @@ func (e *Endpoint) freePDC() uint32 {
 }
 
 // startPSN draws a first PSN at least 2^16 away from the last one used on that PDCID (UE
-// Specification, section 3.5.8 as restated in the fact sheet).
+// Specification, section 3.5.8).
 func (e *Endpoint) startPSN(last uint32) uint32 {
 	if e.cfg.StartPSN != 0 {
 		return e.cfg.StartPSN

@@ -1,6 +1,9 @@
 package core
 
-import "github.com/weft-transport/weft/transport/wire"
+import (
+	"github.com/weft-transport/weft/spray"
+	"github.com/weft-transport/weft/transport/wire"
+)
 
 // sendAgain fills p with the packet that is held lost longest in PSN order of the next PDC in
 // turn; false if the windows and rates let none go.
@@ -163,7 +166,7 @@ func (e *Endpoint) entropy(now Time, pd *sendPDC, p *Packet) uint16 {
 	}
 	c := &e.contexts[pd.context]
 	if c.runLeft == 0 {
-		ev, run := e.algorithms[pd.context].sprayer.Next(now, -1)
+		ev, run := e.algorithms[pd.context].sprayer.Next(now, spray.NoEV)
 		c.runEV, c.runLeft = ev, uint16(max(1, min(run, 1<<15)))
 	} else {
 		p.Flags |= InRun

@@ -62,7 +62,7 @@ func (e *Endpoint) findTarget(now Time, p *Packet, own, remote uint16, psn uint3
 }
 
 // acceptSyn finds the context of a packet with SYN, or makes it: "mapped by {source, SPDCID}", UE
-// Specification, section 3.5.8 as restated in the fact sheet. 0: the packet was refused.
+// Specification, section 3.5.8. 0: the packet was refused.
 func (e *Endpoint) acceptSyn(now Time, p *Packet, remote uint16, psn uint32, offset uint16, ordered bool) uint32 {
 	start := psn - uint32(offset)
 	if t := e.bySyn.get(synKey(p.From, remote)); t != 0 {

@@ -18,8 +18,8 @@
 // where next is the control type in a control packet. What a header means is the business of
 // package core; this package knows sizes, positions and numbers only.
 //
-// Source: UE Specification 1.0.x, section 3.5 (PDS) and 3.4 (SES), as restated in the project's
-// fact sheet, whose choices are followed where descriptions disagree.
+// Source: UE Specification 1.0.x, section 3.5 (PDS) and 3.4 (SES), as far as public material tells;
+// docs/DEVIATIONS.md says what was chosen where descriptions disagree.
 package wire
 
 // Sizes of headers in bytes.
