@@ -62,46 +62,46 @@ func newCalendar(sources int, width, horizon Time) calendar {
 
 // schedule adds the entry of src, which has none, at t, not before the current time.
 func (c *calendar) schedule(src uint32, t Time) {
-	c.entries[src].at = t
+	e := &c.entries[src]
+	e.at = t
 	bucket := c.bucketOf(t)
 	if bucket >= c.current+int64(len(c.buckets)) {
 		c.pushFar(src, t)
 		return
 	}
-	c.insert(src, t, bucket)
+	c.insert(src, e, bucket)
 }
 
 // bucketOf returns the bucket of an instant. A run that stopped between two events has already
 // moved to the later one's bucket; what is scheduled before that goes to the front of it.
 func (c *calendar) bucketOf(t Time) int64 { return max(int64(t)>>c.shift, c.current) }
 
-func (c *calendar) insert(src uint32, t Time, bucket int64) {
+// insert links an entry into its bucket, behind all that are not later.
+func (c *calendar) insert(src uint32, e *entry, bucket int64) {
 	slot := int(bucket) & (len(c.buckets) - 1)
 	l := &c.buckets[slot]
 	c.near++
+	e.next = 0
 	if l.head == 0 {
-		c.entries[src].next = 0
 		l.head, l.tail = src+1, src+1
 		c.busy[slot>>6] |= 1 << (slot & 63)
 		return
 	}
-	if c.entries[l.tail-1].at <= t { // the common case: later than all, or a tie
-		c.entries[src].next = 0
-		c.entries[l.tail-1].next = src + 1
+	if last := &c.entries[l.tail-1]; last.at <= e.at { // the common case: later than all, or a tie
+		last.next = src + 1
 		l.tail = src + 1
 		return
 	}
-	if c.entries[l.head-1].at > t {
-		c.entries[src].next = l.head
-		l.head = src + 1
-		return
+	c.insertAmid(l, src, e)
+}
+
+func (c *calendar) insertAmid(l *list, src uint32, e *entry) {
+	link := &l.head
+	for c.entries[*link-1].at <= e.at {
+		link = &c.entries[*link-1].next
 	}
-	before := l.head
-	for c.entries[c.entries[before-1].next-1].at <= t {
-		before = c.entries[before-1].next
-	}
-	c.entries[src].next = c.entries[before-1].next
-	c.entries[before-1].next = src + 1
+	e.next = *link
+	*link = src + 1
 }
 
 // cancel removes the entry of src, which has one.
@@ -203,7 +203,7 @@ func (c *calendar) migrate() {
 		c.popFar()
 		if c.entries[e.src].away && c.entries[e.src].at == e.at {
 			c.entries[e.src].away = false
-			c.insert(e.src, e.at, int64(e.at)>>c.shift)
+			c.insert(e.src, &c.entries[e.src], int64(e.at)>>c.shift)
 		}
 	}
 	c.noteFar()
