@@ -21,7 +21,7 @@ type Totals struct {
 	DataSent      uint64 // of these, packets with message bytes
 	Delivered     uint64 // to hosts, trimmed ones included
 	Dropped       [dropReasons]uint64
-	DataDropped   uint64
+	DataDropped   uint64 // of the dropped, packets with message bytes; not those that had been trimmed, which are counted as such
 	Corrupted     uint64 // damaged on the way; delivered, for the checksum to find
 }
 

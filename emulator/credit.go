@@ -2,7 +2,6 @@ package emulator
 
 // Link credits (credit-based flow control of the UE link layer): the sending end of a link has
 // as many bytes as the receiving end has promised room for, and gets them back when packets leave.
-
 //
 // Credits lost with a packet come back too: both ends count how much was sent and received in all and tell
 // each other, so that they agree again after a loss. The fabric gives such a credit back when the packet would

@@ -341,7 +341,7 @@ func (f *Fabric) drop(link int32, i uint32, why DropReason) {
 	f.stats[link].Dropped[why]++
 	f.totals.Dropped[why]++
 	r := &f.packets.records[i]
-	if r.flags&recData != 0 {
+	if r.flags&recData != 0 && r.flags&core.WasTrimmed == 0 {
 		f.totals.DataDropped++
 	}
 	switch {
