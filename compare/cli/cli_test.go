@@ -113,6 +113,8 @@ var misuse = []struct {
 	{"compare permutation --protocols uet,spray=rep", `protocol uet: spray: unknown sprayer "rep"; expected one of bitmap,`},
 	{"compare permutation --protocols uet,congestion.gama=1", `congestion nscc has no parameter "gama"; expected one of`},
 	{"compare permutation --protocols rocev2,qps=0", `protocol rocev2: qps: 0 is outside 1 to 256`},
+	{"compare permutation --protocols rocev2,retries=0", `protocol rocev2: retries: 0 would give up at the first loss; expected 1 or more, or -1`},
+	{"compare permutation --protocols uet,retries=0", `protocol uet: retries: 0 would give up at the first loss; expected 1 or more, or -1`},
 	{"compare permutation --protocols uet,class.flowControl=pfc", `class.trim: true contradicts class.flowControl: pfc`},
 	{"compare permutation --protocols uet,class.ecnMin=1MB,class.ecnMax=10KB", `class.ecnMin: 1MB is above class.ecnMax: 10KB`},
 	{"compare permutation --protocols uet,class.ecnMin=1bdp,class.ecnMax=10KB --out ''", `above class.ecnMax`},

@@ -22,7 +22,7 @@ func init() {
 			{Name: "stripe", Kind: param.Bytes, Default: "0", Doc: "a message is cut into no more parts than it has this many bytes; 0: one packet. Larger than all messages: each goes to one queue pair, in turn", Max: 1 << 50},
 			{Name: "congestion", Kind: param.Choice, Default: "dcqcn", Of: &congestion.Registry, Doc: "congestion control of a queue pair"},
 			{Name: "timeout", Kind: param.Int, Default: "", Min: 0, Max: 31, Doc: "local ACK timeout code n: 4.096 us x 2^n, 0: none; absent: as the mode says"},
-			{Name: "retries", Kind: param.Int, Default: "", Min: -1, Max: 1000, Doc: "retries without progress before the queue pair fails, -1: never; absent: as the mode says"},
+			{Name: "retries", Kind: param.Int, Default: "", Min: -1, Max: 1000, Doc: "retries without progress before the queue pair fails, 1 or more, -1: never; absent: as the mode says"},
 			{Name: "ackEvery", Kind: param.Int, Default: "", Min: 0, Max: 1024, Doc: "the responder acknowledges at least every n-th packet; absent: as the mode says"},
 			{Name: "cnpOnNak", Kind: param.Word, Default: "mode", OneOf: []string{"mode", "true", "false"}, Doc: "every NAK is accompanied by a CNP, as NICs do"},
 			{Name: "acks", Kind: param.Word, Default: "control", OneOf: []string{"control", "data"}, Doc: "class of ACK and NAK: ahead of all data, or in line with it (and paused with it)"},
@@ -41,8 +41,11 @@ type roce struct {
 
 func newRoCE(v param.Values) (*roce, error) {
 	r := &roce{v: v, mode: v.Word("mode"), loss: v.Word("loss")}
+	err := checkRetries(v)
+	if err != nil {
+		return nil, err
+	}
 	name, given := v.Choice("congestion")
-	var err error
 	r.controller, _, err = congestion.Registry.Make(name, given)
 	return r, err
 }

@@ -23,7 +23,7 @@ func init() {
 			{Name: "congestion", Kind: param.Choice, Default: "nscc", Of: &congestion.Registry, Doc: "congestion control"},
 			{Name: "spray", Kind: param.Choice, Default: "reps", Of: &spray.Registry, Doc: "choice of entropy values; rod does not use it"},
 			{Name: "rto", Kind: param.Word, Default: "tuned", OneOf: []string{"tuned", "spec"}, Doc: "spec: RTO_Init_Time of 1 ms; tuned: adaptive, at least the base RTT and full queues on the longest way, at least two base RTTs"},
-			{Name: "retries", Kind: param.Int, Default: "5", Min: -1, Max: 1000, Doc: "timeouts a packet survives (Max_RTO_Retx_Cnt); -1: any number"},
+			{Name: "retries", Kind: param.Int, Default: "5", Min: -1, Max: 1000, Doc: "timeouts a packet survives (Max_RTO_Retx_Cnt), 1 or more; -1: any number"},
 			{Name: "fastLoss", Kind: param.Bool, Default: "true", Doc: "what is missing behind 1.5 windows of later packets is held lost (SLEEK)"},
 			{Name: "tailProbe", Kind: param.Bool, Default: "true", Doc: "a probe asks for the state of the tail when acknowledgements stay away"},
 			{Name: "pdcs", Kind: param.Int, Default: "1", Min: 1, Max: 64, Doc: "packet delivery contexts for each destination"},
@@ -46,7 +46,10 @@ type uet struct {
 
 func newUET(v param.Values) (*uet, error) {
 	u := &uet{v: v}
-	var err error
+	err := checkRetries(v)
+	if err != nil {
+		return nil, err
+	}
 	name, given := v.Choice("congestion")
 	if u.controller, _, err = congestion.Registry.Make(name, given); err != nil {
 		return nil, err
@@ -54,6 +57,14 @@ func newUET(v param.Values) (*uet, error) {
 	name, given = v.Choice("spray")
 	u.sprayer, _, err = spray.Registry.Make(name, given)
 	return u, err
+}
+
+// checkRetries refuses 0, which the protocols take for their default.
+func checkRetries(v param.Values) error {
+	if v.Has("retries") && v.Int("retries") == 0 {
+		return fmt.Errorf("retries: 0 would give up at the first loss; expected 1 or more, or -1 for any number")
+	}
+	return nil
 }
 
 // ClassDefaults are the switch settings that NSCC expects (UE Specification 3.6.17).
@@ -99,7 +110,7 @@ func (u *uet) config(env protocol.Env) core.Config {
 		PayloadMTU: int(env.PayloadMTU), LineRateBps: env.LineRateBps, BaseRTT: env.BaseRTT,
 		NewController: u.controller, NewSprayer: u.sprayer,
 		PDCs: int(u.v.Int("pdcs")), MPR: int(u.v.Int("mpr")),
-		ACK:       core.ACKConfig{Trigger: int(u.v.Bytes("ackTrigger", env.BDP)), PerPacket: u.v.Bool("ackPerPacket")},
+		ACK:       core.ACKConfig{Trigger: int(max(1, u.v.Bytes("ackTrigger", env.BDP))), PerPacket: u.v.Bool("ackPerPacket")},
 		FastLoss:  core.FastLossConfig{On: u.v.Bool("fastLoss")},
 		TailProbe: core.TailProbeConfig{On: u.v.Bool("tailProbe")},
 		Remote:    env.Memory, Seed: env.Seed,
