@@ -170,13 +170,11 @@ func (h *Host) connect(to core.Addr) uint32 {
 	return index
 }
 
-// Transmit fills p with the next packet: answers first, then data of the queue pairs in turn.
+// Transmit fills p with the next packet: answers first, then data of the queue pairs in turn. It lets no time
+// pass: what a timer causes is for HandleTimeout, after which carriers look for events.
 func (h *Host) Transmit(now Time, pull core.Pull, p *core.Packet) bool {
 	if int(pull.Port) >= len(h.ports) {
 		return false
-	}
-	if h.timers.due(now) {
-		h.HandleTimeout(now)
 	}
 	if pull.Open.Has(h.cfg.Control) && h.transmitAnswer(pull.Port, p) {
 		return true
