@@ -78,10 +78,18 @@ func (h *Host) account(now Time, i uint32, pt *part, k uint32, number psn, ask b
 }
 
 // asks tells whether packet k of pt, the next of queue pair i, asks for an acknowledgement: the last of a
-// message does, every n-th, and one behind which the window is closed, since nothing would follow it.
+// message does, every n-th, and one behind which the window is closed, since nothing would follow it. Under a
+// controller with a window every packet asks: the window may close behind any of them, and if none that is
+// outstanding had asked, nothing would ever open it again.
 func (h *Host) asks(i uint32, pt *part, k uint32) bool {
 	q := &h.qps[i]
-	return k+1 == pt.packets || int(q.sinceAsk)+1 >= h.cfg.AckReqEvery || !h.windowOpen(i, h.cfg.weight(pt, k, k+1))
+	return k+1 == pt.packets || int(q.sinceAsk)+1 >= h.cfg.AckReqEvery || h.windowed(i) || !h.windowOpen(i, h.cfg.weight(pt, k, k+1))
+}
+
+// windowed tells whether the controller of queue pair i limits the bytes in flight.
+func (h *Host) windowed(i uint32) bool {
+	cc := h.control[i]
+	return cc != nil && cc.Window() < congestion.Unlimited
 }
 
 // windowOpen tells whether one more packet may be outstanding, besides extra bytes (of one packet, or 0) that
