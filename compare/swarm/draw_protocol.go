@@ -118,7 +118,8 @@ func (d dice) class(s *spec, control string) {
 	if trims && d.chance(0.4) {
 		s.set("class.trimBytes", d.between(64, 256))
 		s.set("class.trimTail", d.chance(0.5))
-		s.set("class.trimShare", fmt.Sprintf("%.2f", 0.05+0.9*d.Float64()))
+		// More than half for headers, and as many NACKs ahead of everything on the way back, can leave nothing.
+		s.set("class.trimShare", fmt.Sprintf("%.2f", 0.05+0.45*d.Float64()))
 	}
 	if d.chance(0.3) {
 		s.set("class.alpha", pick(d, "0.5", "1", "2"))
