@@ -41,7 +41,7 @@ func (c *Case) runSeed() uint64 { return c.setting.Scenario.Seeds.List[0] }
 
 // Repeat is the command that plays this case alone.
 func (c *Case) Repeat() string {
-	return fmt.Sprintf("go test ./compare/swarm -run TestSwarm -seed %d -only %d", c.Seed, c.Number)
+	return fmt.Sprintf("go test ./compare/swarm -run 'TestSwarm$' -v -seed %d -only %d", c.Seed, c.Number)
 }
 
 // referee returns one that knows the protocol and what is set of it.
