@@ -31,8 +31,6 @@ func (j Job) Memory() int64 {
 // time. When a run fails or ctx ends, no further run is started; the error is that of the first job
 // that failed, and done was called for all before it.
 func RunAll(ctx context.Context, jobs []Job, workers int, opt Options, done func(i int, r *Result)) error {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
 	p := &pool{results: make([]*Result, len(jobs)), errs: make([]error, len(jobs)), done: done}
 	p.room = sync.NewCond(&p.mu)
 	p.budget = memoryBudget()
@@ -44,9 +42,6 @@ func RunAll(ctx context.Context, jobs []Job, workers int, opt Options, done func
 			for i := p.take(ctx, jobs); i >= 0; i = p.take(ctx, jobs) {
 				r, err := jobs[i].Setting.Run(ctx, jobs[i].Entry, jobs[i].Seed, opt)
 				p.put(i, jobs[i].Memory(), r, err)
-				if err != nil {
-					cancel()
-				}
 			}
 		}()
 	}
@@ -102,6 +97,9 @@ func (p *pool) put(i int, memory int64, r *Result, err error) {
 	p.budget += memory
 	p.busy--
 	p.results[i], p.errs[i] = r, err
+	if err != nil {
+		p.next = len(p.results) // those that have begun are finished, so that what is reported does not hang on chance
+	}
 	for p.reported < len(p.results) && p.results[p.reported] != nil {
 		p.done(p.reported, p.results[p.reported])
 		p.results[p.reported] = &Result{} // the memory is the caller's now
