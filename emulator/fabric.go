@@ -144,6 +144,10 @@ type attached struct {
 	deficit int64
 }
 
+// maxWireBytes leaves room, in the 16 bits that a record has for the size of a packet, for headers that not
+// every packet has and for telemetry.
+const maxWireBytes = 1<<16 - 1 - 255
+
 // New builds a fabric. Errors are mistakes of the Network or the Config.
 func New(n *Network, cfg Config) (*Fabric, error) {
 	if len(cfg.Classes) == 0 || len(cfg.Classes) > MaxClasses {
@@ -151,6 +155,9 @@ func New(n *Network, cfg Config) (*Fabric, error) {
 	}
 	if cfg.MaxWireBytes == 0 {
 		cfg.MaxWireBytes = 4160
+	}
+	if cfg.MaxWireBytes < 0 || cfg.MaxWireBytes > maxWireBytes {
+		return nil, fmt.Errorf("packets of %d bytes on the wire; expected at most %d", cfg.MaxWireBytes, maxWireBytes)
 	}
 	routing, err := n.baseRoutes()
 	if err != nil {

@@ -432,6 +432,8 @@ func TestNewRefuses(t *testing.T) {
 	n := build(t, "single", nil, hundredGig)
 	_, err := New(n, Config{})
 	require.ErrorContains(t, err, "1 to 8 classes")
+	_, err = New(n, Config{Classes: []Class{{Name: "x"}}, MaxWireBytes: 1 << 16})
+	require.EqualError(t, err, "packets of 65536 bytes on the wire; expected at most 65280")
 	_, err = New(n, Config{Classes: []Class{{Name: "x", FlowControl: PFC, XOFF: 1 << 30}}, LinkOverhead: 64})
 	require.ErrorContains(t, err, "lossless classes need")
 }
