@@ -26,10 +26,10 @@ func TestClassesInWords(t *testing.T) {
 		"uet,class.ecnMin=0.8bdp":           "trimming at 1 BDP, ECN from 0.8 BDP",
 		"uet,class.queue=0":                 "trimming, ECN 0.2-0.8 BDP, shared buffer alpha 1",
 		"uet,class.ecnMin=0,class.ecnMax=0": "trimming at 1 BDP, no ECN",
-		"rocev2,class.xoff=64KiB,class.xon=48KiB,class.headroom=100KB":    "PFC, ECN 400 KB-1.6 MB p 0.2, shared buffer alpha 1/8, XOFF 64 KiB, XON 48 KiB, headroom 100 KB",
-		"uet,class.trimBytes=96,class.trimTail=false,class.trimShare=1":   "trimming at 1 BDP, ECN 0.2-0.8 BDP, trimmed to 96 B, only arriving packets trimmed, trimmed packets up to 1 of a link",
-		"uet,class.lastHopQueue=150000,class.alpha=0.3":                   "trimming at 1 BDP (150 KB before hosts), ECN 0.2-0.8 BDP, shared buffer alpha 0.3",
-		"uet,class.trim=false,class.flowControl=credit,class.ecnMin=1000": "link credits at 1 BDP, ECN 1 KB-0.8 BDP",
+		"rocev2,class.xoff=64KiB,class.xon=48KiB,class.headroom=100KB":                  "PFC, ECN 400 KB-1.6 MB p 0.2, shared buffer alpha 1/8, XOFF 64 KiB, XON 48 KiB, headroom 100 KB",
+		"uet,class.trimBytes=96,class.trimTail=false,class.trimShare=1":                 "trimming at 1 BDP, ECN 0.2-0.8 BDP, trimmed to 96 B, only arriving packets trimmed, trimmed packets up to 1 of a link",
+		"uet,class.lastHopQueue=150000,class.alpha=0.3":                                 "trimming at 1 BDP (150 KB before hosts), ECN 0.2-0.8 BDP, shared buffer alpha 0.3",
+		"uet,class.trim=false,class.queue=0,class.flowControl=credit,class.ecnMin=1000": "link credits, ECN 1 KB-0.8 BDP, shared buffer alpha 1",
 	} {
 		require.Equal(t, want, wordsOf(t, spec), spec)
 	}

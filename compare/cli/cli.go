@@ -11,6 +11,7 @@ import (
 	"os/signal"
 	"strings"
 	"syscall"
+	"unicode"
 
 	"github.com/alecthomas/kong"
 
@@ -88,10 +89,25 @@ func (a *app) status(err error) int {
 	if err == nil {
 		return Done
 	}
-	fmt.Fprintf(a.stderr, "weft: %s\n", strings.ReplaceAll(err.Error(), "\n", " "))
+	fmt.Fprintf(a.stderr, "weft: %s\n", oneLine(err.Error()))
 	var usage errUsage
 	if errors.As(err, &usage) {
 		return Usage
 	}
 	return Failed
+}
+
+// oneLine makes one line of a message that somebody can read: values may be as long as their file, and hold what
+// a terminal obeys.
+func oneLine(text string) string {
+	const longest = 1500
+	if len(text) > longest {
+		text = strings.ToValidUTF8(text[:longest*2/3], "") + " ... " + strings.ToValidUTF8(text[len(text)-longest/3:], "")
+	}
+	return strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) {
+			return ' '
+		}
+		return r
+	}, text)
 }

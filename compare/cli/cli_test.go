@@ -176,6 +176,18 @@ func TestMisuseIsOneLineAndStatusTwo(t *testing.T) {
 	require.Len(t, entries, 3, "nothing was left behind")
 }
 
+func TestLongAndWildValuesGiveOneShortLine(t *testing.T) {
+	for _, wild := range []string{strings.Repeat("x", 100_000), strings.Repeat("ü\x1b[31m\r", 30_000)} {
+		for _, args := range [][]string{{"compare", wild}, {"report", wild}, {"sweep", wild}, {"compare", "permutation", "--set", wild + "=1"},
+			{"compare", "permutation", "--set", "fabric.rate=" + wild}, {"compare", "permutation", "--seeds", wild}, {"compare", "permutation", "--protocols", wild}, {wild}} {
+			status, _, stderr := weft(args...)
+			require.Equal(t, cli.Usage, status)
+			require.Regexp(t, `^weft: [^\n\r\x1b]+\n$`, stderr)
+			require.Less(t, len(stderr), 1600)
+		}
+	}
+}
+
 func TestHelpAndVersion(t *testing.T) {
 	require.Contains(t, succeed(t), "Usage: weft <command> [flags]")
 	require.Contains(t, succeed(t, "compare", "--help"), "--protocols=SPECS")

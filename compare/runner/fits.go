@@ -2,9 +2,11 @@ package runner
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/weft-transport/weft/compare/scenario"
 	"github.com/weft-transport/weft/compare/workload"
+	"github.com/weft-transport/weft/emulator"
 	"github.com/weft-transport/weft/transport/core"
 )
 
@@ -60,14 +62,30 @@ func (set *Setting) checkQueues(e *scenario.Entry) error {
 			return fmt.Errorf("class.%s: %s is %d bytes here, less than one full packet of %d bytes, so that none would pass; expected more, or 0", name, e.Class.Word(name), bytes, full)
 		}
 	}
-	buffer, alpha := set.Scenario.Fabric.Buffer, e.Class.Float("alpha")
+	alpha, buffer := e.Class.Float("alpha"), set.smallestBuffer()
 	if alpha == 0 {
-		alpha = buffer.Alpha
+		alpha = set.Scenario.Fabric.Buffer.Alpha
 	}
-	if most := alpha * float64(buffer.PerSwitch); most > 0 && most < float64(full) && e.Class.Word("flowControl") == "none" {
-		return fmt.Errorf("fabric.buffer: of %d bytes a queue may hold %g times what is free, less than one full packet of %d bytes, so that none would pass", buffer.PerSwitch, alpha, full)
+	if alpha*float64(buffer) < float64(full) && e.Class.Word("flowControl") == "none" {
+		return fmt.Errorf("fabric.buffer: of %d bytes a queue may hold %g times what is free, less than one full packet of %d bytes, so that none would pass", buffer, alpha, full)
 	}
 	return nil
+}
+
+// smallestBuffer returns the packet memory of the switch that has least.
+func (set *Setting) smallestBuffer() int64 {
+	f := &set.Scenario.Fabric
+	if f.Buffer.PerSwitch > 0 {
+		return f.Buffer.PerSwitch
+	}
+	sizes := make([]int64, f.Network.Switches)
+	for i := range f.Network.Links {
+		l := &f.Network.Links[i]
+		if s := int(l.From) - f.Network.Hosts; s >= 0 {
+			sizes[s] += int64(float64(l.RateBps) * emulator.DefaultBuffer)
+		}
+	}
+	return slices.Min(sizes)
 }
 
 // NewHost makes a host of a protocol that nothing is attached to: for its settings, and for tests.

@@ -165,6 +165,7 @@ func TestQueuesThatTakeNoPacketAreRefused(t *testing.T) {
 		"uet,class.queue=2KB":                         "class.queue: 2KB is 2000 bytes here, less than one full packet",
 		"uet,class.lastHopQueue=0.01bdp":              "class.lastHopQueue",
 		"uet,class.queue=0,class.alpha=0.01":          "less than one full packet",
+		"uet,class.alpha=0.02":                        "of 200000 bytes a queue may hold 0.02 times what is free",
 		"rocev2,class.xoff=200KB,class.headroom=10MB": "",
 	} {
 		all, err := scenario.Read("q.yaml", []byte(strings.Replace(pairText, "protocols: uet", fmt.Sprintf("protocols: [%q]", setting), 1)),
@@ -178,6 +179,14 @@ func TestQueuesThatTakeNoPacketAreRefused(t *testing.T) {
 		require.NoError(t, err)
 		require.ErrorContains(t, set.Fits(), "lossless classes need")
 	}
+}
+
+// TestBuffersOfSlowSwitchesTakeNoPacket: their size follows the rate when the scenario does not give one.
+func TestBuffersOfSlowSwitchesTakeNoPacket(t *testing.T) {
+	all, err := scenario.Read("q.yaml", []byte(pairText), scenario.Options{Set: []string{"fabric.rate=1Mbps", "protocols=uet,class.queue=0"}})
+	require.NoError(t, err)
+	_, err = runner.NewSetting(all[0])
+	require.ErrorContains(t, err, "a queue may hold 1 times what is free, less than one full packet")
 }
 
 // TestStopsWhenAsked ends runs with their context.

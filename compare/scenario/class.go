@@ -78,8 +78,10 @@ func checkClass(v param.Values) error {
 		return fmt.Errorf("class.trim: true contradicts class.flowControl: %s, under which no queue overflows; expected one of the two", flow)
 	case flow != "pfc" && (given(v, "xoff") || given(v, "xon")):
 		return fmt.Errorf("class.xoff and class.xon are thresholds of pfc, but class.flowControl is %s", flow)
-	case flow == "pfc" && given(v, "xoff") && less(v, "queue", "xoff"):
-		return fmt.Errorf("class.queue: %s is below class.xoff: %s, so packets would be dropped before PFC pauses anything; expected queue 0 (shared buffer) or above xoff", v.Word("queue"), v.Word("xoff"))
+	case flow != "none" && limited(v) != "":
+		return fmt.Errorf("class.%s: %s is a length at which packets are dropped, and class.flowControl: %s promises that none is; expected 0 (the shared buffer)", limited(v), v.Word(limited(v)), flow)
+	case v.Float("alpha") != 0 && v.Float("alpha") < 1.0/1024:
+		return fmt.Errorf("class.alpha: %s is outside 1/1024 to 1024, in steps of 1/1024, and is not 0 (the fabric's)", v.Word("alpha"))
 	case given(v, "xon") && less(v, "xoff", "xon"):
 		return fmt.Errorf("class.xon: %s is above class.xoff: %s; a link resumes below the length at which it pauses", v.Word("xon"), v.Word("xoff"))
 	case given(v, "xon") && !given(v, "xoff"):
@@ -101,6 +103,17 @@ func checkClass(v param.Values) error {
 func given(v param.Values, name string) bool {
 	s, err := param.ParseSize(v.Word(name))
 	return err == nil && s != param.Size{}
+}
+
+// limited names the setting that bounds the queues; "": there is none. What several ingress ports may send before
+// all of them are held back adds up in one queue, so no bound above xoff is safe.
+func limited(v param.Values) string {
+	for _, name := range []string{"queue", "lastHopQueue"} {
+		if given(v, name) {
+			return name
+		}
+	}
+	return ""
 }
 
 // less compares two sizes that are both given in the same unit, bytes or bdp.

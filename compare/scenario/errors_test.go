@@ -53,6 +53,7 @@ var wrong = []struct{ from, to, want string }{
 	{"rate: 400Gbps", "linkDelay: 2s", `x.yaml:2:1: fabric: a delay of 2s is longer than a second`},
 	{"rate: 400Gbps", "tiers: 3", `x.yaml:2:53: fabric: unknown field "tiers"; expected one of topology, hosts, rate, linkDelay, switchDelay, oversubscription, tierRates, tierDelays, payloadMTU, linkOverhead, wireBytes, buffer, reroute, routing, loss, samplePeriod, leaves, spines, bundle`},
 	{"hosts: 16", "hosts: many", `x.yaml:2:38: fabric.hosts: "many" is not a whole number`},
+	{"leaves: 4", "samplePeriod: 1ns", `x.yaml:2:56: fabric.samplePeriod: 1ns is too short; expected 100ns or more, or 0 (as the fabric's round trip says)`},
 	{"hosts: 16", "hosts: 0", `x.yaml:2:38: fabric.hosts: 0 is outside 1 to 1048576`},
 	{"hosts: 16", "hosts: 18", `x.yaml:2:1: fabric: leafspine: 18 hosts do not divide into 4 leaves`},
 	{"leaves: 4", "leaves: four", `x.yaml:2:50: fabric.leaves: "four" is not a whole number`},
@@ -86,7 +87,8 @@ var wrong = []struct{ from, to, want string }{
 	{"seeds: 1..3", "faults: [{at: 1us, link: leaf0-spine0, kind: down, factor: 0.5}]", `x.yaml:5:52: faults.0: unknown field "factor"; expected one of at, for, kind, link, oneway`},
 	{"seeds: 1..3", "faults: [{at: 1us, for: 0, link: leaf0-spine0, kind: down}]", `x.yaml:5:25: faults.0.for: is 0: the fault would not happen; leave it out for a fault without end`},
 	{"seeds: 1..3", "faults: [{at: never, link: leaf0-spine0, kind: down}]", `x.yaml:5:15: faults.0.at: never is no time for a fault; expected a time such as 100us`},
-	{"seeds: 1..3", "faults: [{link: leaf0-spine0, kind: flap}]", `x.yaml:5:11: faults.0.period: a flap needs a period above 0, such as 20us`},
+	{"seeds: 1..3", "faults: [{link: leaf0-spine0, kind: flap}]", `x.yaml:5:11: faults.0.period: a flap needs a period of 1us or more, such as 20us`},
+	{"seeds: 1..3", "faults: [{link: leaf0-spine0, kind: flap, period: 1ns}]", `x.yaml:5:51: faults.0.period: a flap needs a period of 1us or more, such as 20us`},
 	{"seeds: 1..3", "faults: [{link: leaf0-spine0, kind: slow, factor: 2}]", `x.yaml:5:51: faults.0.factor: 2 is outside 1e-06 to 1`},
 	{"seeds: 1..3", "faults: [{link: leaf0-spine0, kind: loss}]", `x.yaml:5:11: faults.0.loss: a loss fault needs a probability above 0, such as 1%`},
 	{"seeds: 1..3", "faults: [{kind: slowhost}]", `x.yaml:5:11: faults.0.host: is missing; expected a host from 0 to 15`},
@@ -103,7 +105,7 @@ var wrong = []struct{ from, to, want string }{
 	{"size: 1MiB", "flows: 17", `x.yaml:3:1: workload permutation: flows: 17 is more than the 16 hosts of the fabric`},
 	{"size: 1MiB", "startJitter: 2s", `x.yaml:3:44: workload.startJitter: 2s is outside 0ps to 1s`},
 	{"kind: permutation, size: 1MiB", "kind: incast, degree: 16", `x.yaml:3:1: workload incast: degree: 16 senders and a receiver need 17 hosts, the fabric has 16`},
-	{"kind: permutation, size: 1MiB", "kind: incast, degree: 0", `x.yaml:3:34: workload.degree: 0 is outside 1 to 1.6777216e+07`},
+	{"kind: permutation, size: 1MiB", "kind: incast, degree: 0", `x.yaml:3:34: workload.degree: 0 is outside 1 to 16777216`},
 	{"kind: permutation, size: 1MiB", "kind: incast, receiver: 16", `x.yaml:3:1: workload incast: receiver: host 16 is outside 0 to 15`},
 	{"kind: permutation, size: 1MiB", "kind: incast, degree: 12, victim: true", `x.yaml:3:1: workload incast: victim: needs a free host under the leaf of a sender and one under another leaf; degree 12 on 16 hosts leaves none`},
 	{"kind: permutation, size: 1MiB", "kind: poisson, load: 150%", `x.yaml:3:33: workload.load: "150%" is not a fraction; expected 0 to 1 such as 1%, 0.01 or 1/100`},
@@ -131,8 +133,11 @@ var wrong = []struct{ from, to, want string }{
 	{"protocols: probe", "protocols: probe,spray.colour=red", `x.yaml:4:12: protocols.0: protocol probe: spray.colour: spray reps has no parameter "colour"; expected one of evs, first, run, variant, explore, start, freezing, freeze, failureRTT, lookback, lifetime, probe`},
 	{"protocols: probe", "protocols: pauser,qps=65", `x.yaml:4:12: protocols.0: protocol pauser: qps: 65 is outside 1 to 64`},
 	{"protocols: probe", "protocols: probe,class.colour=red", `x.yaml:4:12: protocols.0: protocol probe: class: unknown parameter "colour"; expected one of queue, lastHopQueue, alpha, ecnMin, ecnMax, ecnP, trim, trimBytes, trimTail, trimShare, flowControl, xoff, xon, headroom`},
+	{"protocols: probe", "protocols: probe,class.trim=false,class.queue=200KB,class.xoff=100KB,class.flowControl=pfc", `x.yaml:4:12: protocols.0: protocol probe: class.queue: 200KB is a length at which packets are dropped, and class.flowControl: pfc promises that none is; expected 0 (the shared buffer)`},
+	{"protocols: probe", "protocols: probe,class.trim=false,class.queue=0,class.lastHopQueue=1bdp,class.flowControl=credit", `x.yaml:4:12: protocols.0: protocol probe: class.lastHopQueue: 1bdp is a length at which packets are dropped, and class.flowControl: credit promises that none is; expected 0 (the shared buffer)`},
+	{"protocols: probe", "protocols: probe,class.alpha=0.0009", `x.yaml:4:12: protocols.0: protocol probe: class.alpha: 0.0009 is outside 1/1024 to 1024, in steps of 1/1024, and is not 0 (the fabric's)`},
 	{"protocols: probe", "protocols: probe,class.flowControl=pfc", `x.yaml:4:12: protocols.0: protocol probe: class.trim: true contradicts class.flowControl: pfc, under which no queue overflows; expected one of the two`},
-	{"protocols: probe", "protocols: pauser,class.queue=100KB,class.xoff=200KB", `x.yaml:4:12: protocols.0: protocol pauser: class.queue: 100KB is below class.xoff: 200KB, so packets would be dropped before PFC pauses anything; expected queue 0 (shared buffer) or above xoff`},
+	{"protocols: probe", "protocols: pauser,class.queue=100KB,class.xoff=200KB", `x.yaml:4:12: protocols.0: protocol pauser: class.queue: 100KB is a length at which packets are dropped, and class.flowControl: pfc promises that none is; expected 0 (the shared buffer)`},
 	{"protocols: probe", "protocols: pauser,class.xoff=100KB,class.xon=200KB", `x.yaml:4:12: protocols.0: protocol pauser: class.xon: 200KB is above class.xoff: 100KB; a link resumes below the length at which it pauses`},
 	{"protocols: probe", "protocols: pauser,class.xon=200KB", `x.yaml:4:12: protocols.0: protocol pauser: class.xon: 200KB without class.xoff: expected both or neither`},
 	{"protocols: probe", "protocols: probe,class.xoff=200KB", `x.yaml:4:12: protocols.0: protocol probe: class.xoff and class.xon are thresholds of pfc, but class.flowControl is none`},
@@ -222,7 +227,7 @@ func TestCheckEvery(t *testing.T) {
 
 // Settings of which one is in bytes and the other in bdp are compared when the bdp is known.
 func TestCheckClass(t *testing.T) {
-	s := readOne(t, small, "protocols=pauser,class.queue=1bdp,class.xoff=200KB")
+	s := readOne(t, small, "protocols=pauser,class.xoff=1bdp,class.xon=200KB")
 	require.NoError(t, s.Protocols[0].CheckClass(300_000))
-	require.EqualError(t, s.Protocols[0].CheckClass(100_000), "class.queue: 100000 is below class.xoff: 200000, so packets would be dropped before PFC pauses anything; expected queue 0 (shared buffer) or above xoff")
+	require.EqualError(t, s.Protocols[0].CheckClass(100_000), "class.xon: 200000 is above class.xoff: 100000; a link resumes below the length at which it pauses")
 }

@@ -162,7 +162,7 @@ func readFabric(r *reader, in *inputs) Fabric {
 		return word, err
 	})
 	loss := r.mapping("loss")
-	f.SamplePeriod = r.time("samplePeriod", 0)
+	f.SamplePeriod = readSamplePeriod(r)
 	in.join(r, "file")
 	f.Params = r.resolve(entry.Params)
 	if *r.err != nil {
@@ -174,6 +174,18 @@ func readFabric(r *reader, in *inputs) Fabric {
 		readLosses(loss, &f)
 	}
 	return f
+}
+
+// minSamplePeriod is about what a full packet takes at 400 Gb/s: more samples would say no more, and a run would
+// do nothing else.
+const minSamplePeriod = 100 * instant.Nanosecond
+
+func readSamplePeriod(r *reader) instant.Time {
+	period := r.time("samplePeriod", 0)
+	if period > 0 && period < minSamplePeriod {
+		r.fail(r.node.child("samplePeriod"), "samplePeriod", fmt.Sprintf("%v is too short; expected %v or more, or 0 (as the fabric's round trip says)", period, minSamplePeriod))
+	}
+	return period
 }
 
 func declares(params []param.Param, name string) bool {

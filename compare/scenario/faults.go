@@ -96,6 +96,9 @@ func readFault(r *reader, f *Fabric) Fault {
 	return out
 }
 
+// minPeriod bounds how often a link may flap: no real one notices less, and a run would do nothing else.
+const minPeriod = instant.Microsecond
+
 // check refuses faults that would do nothing or cannot be.
 func (out *Fault) check(r *reader, f *Fabric) {
 	switch {
@@ -104,8 +107,8 @@ func (out *Fault) check(r *reader, f *Fabric) {
 		r.fail(r.node.child("at"), "at", "never is no time for a fault; expected a time such as 100us")
 	case out.For == 0:
 		r.fail(r.node.child("for"), "for", "is 0: the fault would not happen; leave it out for a fault without end")
-	case out.Kind == "flap" && (out.Period < 2 || out.Period == instant.Never):
-		r.fail(r.node.child("period"), "period", "a flap needs a period above 0, such as 20us")
+	case out.Kind == "flap" && (out.Period < minPeriod || out.Period == instant.Never):
+		r.fail(r.node.child("period"), "period", fmt.Sprintf("a flap needs a period of %v or more, such as 20us", minPeriod))
 	case out.Kind == "loss" && out.Loss == 0:
 		r.fail(r.node.child("loss"), "loss", "a loss fault needs a probability above 0, such as 1%")
 	case out.Kind == "slowhost" && out.Host < 0:

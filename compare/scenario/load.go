@@ -24,7 +24,7 @@ func Load(name string, o Options) ([]*Scenario, error) {
 		return nil, &Error{Where: name, Text: fmt.Sprintf("there is no built-in scenario of this name%s; expected one of %s, or a YAML file",
 			suggest(name, Names()), strings.Join(Families(), ", "))}
 	}
-	data, err := os.ReadFile(name)
+	data, err := ReadText(name)
 	if err != nil {
 		return nil, &Error{Where: name, Text: readError(name, err).Error()}
 	}

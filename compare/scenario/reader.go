@@ -264,7 +264,7 @@ func (r *reader) unknown(names []string) {
 		if at.key != "" {
 			at.where = at.key
 		}
-		r.fail(&at, "", fmt.Sprintf("unknown field %q%s; expected one of %s", key, suggest(key, names), strings.Join(names, ", ")))
+		r.fail(&at, "", fmt.Sprintf("unknown field %s%s; expected one of %s", Quote(key), suggest(key, names), strings.Join(names, ", ")))
 		return
 	}
 }

@@ -101,7 +101,7 @@ func (n *node) describe() string {
 	case n.null:
 		return "nothing"
 	}
-	return fmt.Sprintf("%q", n.text)
+	return Quote(n.text)
 }
 
 // maxDepth bounds nesting: no field of a scenario lies deeper.
@@ -114,6 +114,9 @@ func parseYAML(name string, data []byte) (docs []*node, err error) {
 			docs, err = nil, &Error{Where: name, Text: fmt.Sprintf("not readable as YAML (%v)", p)}
 		}
 	}()
+	if data, err = CheckText(data); err != nil {
+		return nil, &Error{Where: name, Text: err.Error()}
+	}
 	file, err := parser.ParseBytes(data, 0)
 	if err != nil {
 		return nil, syntaxError(name, err)

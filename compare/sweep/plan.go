@@ -64,7 +64,7 @@ func Load(name string) (*Plan, error) {
 	if err == nil {
 		return Read(name+".yaml", data)
 	}
-	data, err = os.ReadFile(name)
+	data, err = scenario.ReadText(name)
 	if err != nil {
 		return nil, unreadable(name, err)
 	}
@@ -104,7 +104,7 @@ func Read(file string, data []byte) (*Plan, error) {
 	}
 	for i, key := range top.keys {
 		if !slices.Contains(planFields, key) {
-			return nil, wrong(top.items[i], "", "unknown field %q; expected one of %s", key, strings.Join(planFields, ", "))
+			return nil, wrong(top.items[i], "", "unknown field %s; expected one of %s", scenario.Quote(key), strings.Join(planFields, ", "))
 		}
 	}
 	base := filepath.Base(file)

@@ -46,7 +46,7 @@ func (v *value) describe() string {
 	case v.null:
 		return "nothing"
 	}
-	return strconv.Quote(v.text)
+	return scenario.Quote(v.text)
 }
 
 // child returns the value of a key; nil: there is none.
@@ -119,6 +119,9 @@ func parse(name string, data []byte) (v *value, err error) {
 			v, err = nil, &scenario.Error{Where: name, Text: fmt.Sprintf("not readable as YAML (%v)", p)}
 		}
 	}()
+	if data, err = scenario.CheckText(data); err != nil {
+		return nil, &scenario.Error{Where: name, Text: err.Error()}
+	}
 	file, err := parser.ParseBytes(data, 0)
 	if err != nil {
 		return nil, syntax(name, err)

@@ -7,6 +7,7 @@ package param
 
 import (
 	"fmt"
+	"math"
 	"sort"
 	"strconv"
 	"strings"
@@ -293,6 +294,9 @@ func (p Param) check(text string) error {
 func (p Param) bound(b float64) string {
 	if p.Kind == Duration {
 		return instant.Time(b).String()
+	}
+	if b == math.Trunc(b) && math.Abs(b) < 1e15 { // as people write them: 16777216, not 1.6777216e+07
+		return strconv.FormatFloat(b, 'f', -1, 64)
 	}
 	return strconv.FormatFloat(b, 'g', -1, 64)
 }
