@@ -63,6 +63,7 @@ func fabricLine(set *runner.Setting) string {
 	if len(set.Scenario.Faults) > 0 || !f.Loss.IsZero() || len(f.LinkLoss) > 0 {
 		parts = append(parts, fmt.Sprintf("reroute %s locally, %s everywhere", orNever(f.Reroute.Local), orNever(f.Reroute.Global)))
 	}
+	parts = append(parts, set.Notes...)
 	return strings.Join(parts, ", ")
 }
 

@@ -12,12 +12,15 @@ import (
 
 // Fits tells whether the runs can begin under every protocol: a class may ask for more headroom than the
 // buffers have, a host may not know packets of this size or rate, a message may be longer than a request can
-// say. The error is the one that Run would end with.
+// say. The error is the one that Run would end with. It fills in Notes.
 func (set *Setting) Fits() error {
-	longest, err := set.longestFlow()
+	seeds := set.Scenario.Fixed.Derive(set.Scenario.Seeds.List[0])
+	plan, err := set.Scenario.Plan(seeds, set.BaseRTT, set.BDP)
 	if err != nil {
 		return err
 	}
+	set.Notes = plan.Notes
+	longest := longestFlow(plan)
 	for i := range set.Scenario.Protocols {
 		e := &set.Scenario.Protocols[i]
 		if err := set.fits(e, longest); err != nil {
@@ -39,19 +42,14 @@ func (set *Setting) fits(e *scenario.Entry, longest workload.Flow) error {
 	return host.Send(0, core.Message{To: core.Addr(longest.Dst), Length: longest.Bytes})
 }
 
-// longestFlow returns the flow of the first seed that has most bytes.
-func (set *Setting) longestFlow() (longest workload.Flow, err error) {
-	seeds := set.Scenario.Fixed.Derive(set.Scenario.Seeds.List[0])
-	plan, err := set.Scenario.Plan(seeds, set.BaseRTT, set.BDP)
-	if err != nil {
-		return longest, err
-	}
+// longestFlow returns the flow of a plan that has most bytes.
+func longestFlow(plan *workload.Plan) (longest workload.Flow) {
 	for i := range plan.Flows {
 		if f := &plan.Flows[i]; i == 0 || f.Bytes > longest.Bytes {
 			longest = *f
 		}
 	}
-	return longest, nil
+	return longest
 }
 
 // checkQueues refuses queues that never take a full packet: everything would be dropped or trimmed, for ever.

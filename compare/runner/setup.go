@@ -33,6 +33,7 @@ type Setting struct {
 	wireAck  int64
 	BaseRTT  instant.Time // idle, longest path: a full packet out, an acknowledgement back
 	BDP      int64        // host rate times BaseRTT, bytes
+	Notes    []string     // what a reader must know of how the workload was read; from Fits on
 }
 
 // NewSetting measures the fabric of a scenario.
