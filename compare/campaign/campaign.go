@@ -86,12 +86,14 @@ type work struct {
 // listed makes the runs of the seeds that every scenario names.
 func (w *work) listed(ctx context.Context) error {
 	var jobs []runner.Job
+	open := map[*runner.Setting]int{} // runs that are not finished: an interrupt may leave some out
 	for _, set := range w.settings {
-		jobs = append(jobs, jobsOf(set, set.Scenario.Seeds.List)...)
+		some := jobsOf(set, set.Scenario.Seeds.List)
+		open[set], jobs = len(some), append(jobs, some...)
 	}
 	return w.run(ctx, jobs, func(i int) {
 		set := jobs[i].Setting
-		if last := i+1 == len(jobs) || jobs[i+1].Setting != set; last && !set.Scenario.Seeds.Auto {
+		if open[set]--; open[set] == 0 && !set.Scenario.Seeds.Auto {
 			w.finished(set)
 		}
 	})

@@ -29,7 +29,8 @@ func (j Job) Memory() int64 {
 // RunAll makes all runs, up to workers at once, as many as memory allows. done is called for every
 // run in the order of the jobs, whatever the order in which they end, and from one goroutine at a
 // time. When a run fails or ctx ends, no further run is started; the error is that of the first job
-// that failed, and done was called for all before it.
+// that failed, and done was called for all before it. When ctx ended, done was called for all that were
+// finished, in order, also for those behind one that was not.
 func RunAll(ctx context.Context, jobs []Job, workers int, opt Options, done func(i int, r *Result)) error {
 	p := &pool{results: make([]*Result, len(jobs)), errs: make([]error, len(jobs)), done: done}
 	p.room = sync.NewCond(&p.mu)
@@ -46,6 +47,9 @@ func RunAll(ctx context.Context, jobs []Job, workers int, opt Options, done func
 		}()
 	}
 	wg.Wait()
+	if ctx.Err() != nil {
+		p.salvage()
+	}
 	for _, err := range p.errs {
 		if err != nil && !Interrupted(err) {
 			return err
@@ -106,6 +110,15 @@ func (p *pool) put(i int, memory int64, r *Result, err error) {
 		p.reported++
 	}
 	p.room.Broadcast()
+}
+
+// salvage reports what was finished behind a run that was not.
+func (p *pool) salvage() {
+	for i := p.reported; i < len(p.results); i++ {
+		if p.results[i] != nil {
+			p.done(i, p.results[i])
+		}
+	}
 }
 
 // memoryBudget returns what runs may use together: two thirds of the memory that is available.

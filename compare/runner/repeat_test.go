@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -179,6 +180,25 @@ func TestQueuesThatTakeNoPacketAreRefused(t *testing.T) {
 		require.NoError(t, err)
 		require.ErrorContains(t, set.Fits(), "lossless classes need")
 	}
+}
+
+// TestAnInterruptKeepsWhatWasFinishedOutOfOrder: a long first run does not cost the short ones behind it.
+func TestAnInterruptKeepsWhatWasFinishedOutOfOrder(t *testing.T) {
+	long, short := settingOf(t, strings.Replace(pairText, "64KiB", "4GB", 1)), settingOf(t, pairText)
+	jobs := []runner.Job{{Setting: long, Entry: &long.Scenario.Protocols[0], Seed: 1}}
+	for seed := range uint64(3) {
+		jobs = append(jobs, runner.Job{Setting: short, Entry: &short.Scenario.Protocols[0], Seed: seed})
+	}
+	jobs = append(jobs, jobs[0]) // no run is handed out any more when the three short ones are done
+	ctx, cancel := context.WithTimeout(context.Background(), 200*time.Millisecond)
+	defer cancel()
+	var kept []int
+	err := runner.RunAll(ctx, jobs, 2, runner.Options{}, func(i int, r *runner.Result) {
+		kept = append(kept, i)
+		require.Equal(t, jobs[i].Seed, r.Run.Seed)
+	})
+	require.True(t, runner.Interrupted(err) || errors.Is(err, context.DeadlineExceeded), "%v", err)
+	require.Equal(t, []int{1, 2, 3}, kept)
 }
 
 // TestBuffersOfSlowSwitchesTakeNoPacket: their size follows the rate when the scenario does not give one.
