@@ -22,6 +22,7 @@ type common struct {
 	outputFlags
 	Out   string `help:"Directory for results and report; an empty text writes none." default:"out" placeholder:"DIR"`
 	Trace string `help:"Write samples of queues and links over time to this file (JSON Lines)." placeholder:"FILE"`
+	FCT   string `name:"fct" help:"Write the finished flows of each run into this directory, as rows for the scripts of HPCC." placeholder:"DIR"`
 }
 
 // prepare looks at what would otherwise show only when runs are made, or all of them.
@@ -34,10 +35,15 @@ func (c *common) prepare(what *campaign.Campaign) error {
 			return err
 		}
 	}
-	if c.Out == "" {
-		return nil
+	for _, d := range []struct{ flag, dir string }{{"--out", c.Out}, {"--fct", c.FCT}} {
+		if d.dir == "" {
+			continue
+		}
+		if err := writable(d.flag, d.dir); err != nil {
+			return err
+		}
 	}
-	return writable(c.Out)
+	return nil
 }
 
 type compareCmd struct {
@@ -155,6 +161,11 @@ func (c *common) write(a *app, data *report.Data, spent time.Duration) error {
 	}
 	if c.Trace != "" {
 		if err := report.WriteFile(c.Trace, func(w io.Writer) error { return writeSamples(w, data) }); err != nil {
+			return errUsage{err}
+		}
+	}
+	if c.FCT != "" {
+		if err := writeFCT(c.FCT, data); err != nil {
 			return errUsage{err}
 		}
 	}

@@ -64,13 +64,13 @@ func (f *workFlags) workers() int {
 
 // writable makes a directory for results, and makes sure that files can be made in it: before the
 // runs, not after them.
-func writable(dir string) error {
+func writable(flag, dir string) error {
 	if err := os.MkdirAll(dir, 0o777); err != nil {
-		return errUsage{fmt.Errorf("--out %s: cannot make the directory: %w", dir, reason(err))}
+		return errUsage{fmt.Errorf("%s %s: cannot make the directory: %w", flag, dir, reason(err))}
 	}
 	probe, err := os.CreateTemp(dir, ".weft-")
 	if err != nil {
-		return errUsage{fmt.Errorf("--out %s: cannot write there: %w; expected a directory to write to, or --out '' for none", dir, reason(err))}
+		return errUsage{fmt.Errorf("%s %s: cannot write there: %w; expected a directory to write to, or %s '' for none", flag, dir, reason(err), flag)}
 	}
 	probe.Close()
 	return os.Remove(probe.Name())
