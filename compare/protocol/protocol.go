@@ -10,23 +10,22 @@ import (
 
 // An Env is what a host may know of the fabric it is made for.
 type Env struct {
-	Hosts        int
-	LineRateBps  int64        // of the host's link
-	BaseRTT      instant.Time // idle round trip of the longest path: a full packet out, an acknowledgement back
-	PairRTT      func(a, b core.Addr) instant.Time
-	BDP          int64 // LineRateBps times BaseRTT, in bytes
-	PayloadMTU   int64 // payload bytes of a full packet
-	WireMTU      int64 // bytes of a full packet of this protocol on the wire, link overhead included
-	WireOverhead int64 // bytes on the wire beside transport header and payload
-	QueueBytes   int64 // limit of an egress queue of the data class; 0: the shared buffer limits it
-	MaxHops      int   // links of the longest way
-	Trimming     bool  // the data class trims
-	Lossless     bool  // the data class is flow controlled hop by hop
-	Data         core.Class
-	Control      core.Class
-	Seed         uint64
-	Shared       *any                        // where a protocol may keep what its hosts of one run have in common; nil: nowhere
-	Memory       func(core.Addr) core.Memory // of every host, for payloads by reference
+	Hosts       int
+	LineRateBps int64        // of the host's link
+	BaseRTT     instant.Time // idle round trip of the longest path: a full packet out, an acknowledgement back
+	PairRTT     func(a, b core.Addr) instant.Time
+	BDP         int64 // LineRateBps times BaseRTT, in bytes
+	PayloadMTU  int64 // payload bytes of a full packet
+	WireMTU     int64 // bytes of a full packet of this protocol on the wire, link overhead included
+	QueueBytes  int64 // limit of an egress queue of the data class; 0: the shared buffer limits it
+	MaxHops     int   // links of the longest way
+	Trimming    bool  // the data class trims
+	Lossless    bool  // the data class is flow controlled hop by hop
+	Data        core.Class
+	Control     core.Class
+	Seed        uint64
+	Shared      *any                        // where a protocol may keep what its hosts of one run have in common; nil: nowhere
+	Memory      func(core.Addr) core.Memory // of every host, for payloads by reference
 }
 
 // A Protocol is one resolved SPEC: a transport with its parameters.

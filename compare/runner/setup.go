@@ -254,7 +254,7 @@ func (set *Setting) env(e *scenario.Entry, seeds scenario.SeedSet, memory func(c
 		PairRTT: func(a, b core.Addr) instant.Time {
 			return set.ruler.RTT(int(a), int(b), wire, set.wireAck)
 		},
-		PayloadMTU: s.Fabric.PayloadMTU, WireMTU: wire, WireOverhead: set.overhead(e.Protocol),
+		PayloadMTU: s.Fabric.PayloadMTU, WireMTU: wire,
 		QueueBytes: e.Class.Bytes("queue", set.BDP), MaxHops: set.maxHops(),
 		Trimming: e.Class.Bool("trim"), Lossless: e.Class.Word("flowControl") != "none",
 		Data: dataClass, Control: controlClass, Seed: seeds.Protocol, Shared: new(any), Memory: memory,
