@@ -262,8 +262,12 @@ func (c *calendar) popFar() {
 	}
 }
 
-// upcoming returns the source of the entry that pop will most likely return next, or none (the
-// largest number).
-func (c *calendar) upcoming() uint32 {
-	return c.buckets[int(c.current)&(len(c.buckets)-1)].head - 1
+// upcoming returns the sources of the two entries that pop will most likely return next; the largest
+// number for none.
+func (c *calendar) upcoming() (next, after uint32) {
+	next = c.buckets[int(c.current)&(len(c.buckets)-1)].head - 1
+	if next == ^uint32(0) {
+		return next, next
+	}
+	return next, c.entries[next].next - 1
 }

@@ -2,6 +2,7 @@ package emulator
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"math"
@@ -322,14 +323,26 @@ func (f *Fabric) look() {
 	f.lookAt = min(f.auditAt, f.totals.Events+often)
 }
 
-// warmUp touches what the next event will need while the current one is being carried out, so that the
-// memory is under way (docs/PERFORMANCE.md).
+// warmUp touches what the next two events will need while the current one is being carried out, so that the
+// memory is under way: of the one after next its link, of the next what its link leads to
+// (docs/PERFORMANCE.md).
 func (f *Fabric) warmUp(links uint32) {
-	next := f.cal.upcoming()
+	next, after := f.cal.upcoming()
+	if after < 2*links {
+		if after >= links {
+			after -= links
+		}
+		f.warm += uint32(f.ports[after].state)
+	}
 	if next < links {
-		f.warm += uint32(f.packets.records[f.ports[next].wireHead].size)
+		p := &f.ports[next]
+		i := p.wireHead
+		f.warm += uint32(f.packets.records[i].size)
+		if p.state&toHost != 0 {
+			f.warm += uint32(f.packets.cold(i).Header[0])
+		}
 	} else if next < 2*links {
-		f.warm += uint32(f.ports[next-links].nonEmpty)
+		f.warm += f.queues[f.at(int32(next-links), 0)].head
 	}
 }
 
@@ -385,8 +398,7 @@ func (f *Fabric) deliver(h int, i uint32) {
 }
 
 func (f *Fabric) foldHash(h uint64, p *core.Packet) {
-	head := uint64(p.Header[0])<<56 | uint64(p.Header[4])<<48 | uint64(p.Header[5])<<40 | uint64(p.Header[6])<<32 |
-		uint64(p.Header[7])<<24 | uint64(p.Header[9])<<16 | uint64(p.Header[11])<<8 | uint64(p.Flags)
+	head := binary.LittleEndian.Uint64(p.Header[:8]) ^ uint64(binary.LittleEndian.Uint32(p.Header[8:12]))<<16 ^ uint64(p.Flags)<<56
 	f.hash = mix64(f.hash ^ uint64(f.now)*0x9e3779b97f4a7c15 ^ head ^ h<<20 ^ uint64(p.ECN))
 }
 
