@@ -85,7 +85,7 @@ func (e *Endpoint) enqueue(now Time, ci uint32, mode Mode, mi uint32) bool {
 	m := &e.messages[mi]
 	m.pdc, m.next = i, 0
 	if pd.first == 0 {
-		pd.first = mi
+		pd.first, pd.sentLast = mi, now
 	} else {
 		e.messages[pd.last].next = mi
 	}

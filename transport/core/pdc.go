@@ -115,6 +115,7 @@ type sendPDC struct {
 	restUntil Time   // resting ends
 	progress  Time   // last time something was acknowledged or found lost, or sending began
 	asked     Time   // last time a packet asked for an ACK, or sending began
+	sentLast  Time   // last time a packet left, or a message came to an empty queue
 }
 
 // Flags of a sendPDC.

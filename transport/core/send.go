@@ -178,8 +178,7 @@ func (e *Endpoint) entropy(now Time, pd *sendPDC, p *Packet) uint16 {
 }
 
 // launch writes a data packet, books it, and sets the timer. An ACK is asked for where none would come by
-// itself, and when half a timeout has passed since the last was: a context that sends slowly (one of many, or
-// paced) may take longer than the timeout to gather the bytes that cause one.
+// itself, or not in time.
 func (e *Endpoint) launch(now Time, i, psn uint32, r *sentPacket, m *sendMessage, p *Packet, flags wire.RequestFlags) {
 	pd := &e.pdcs[i]
 	ci := pd.context
@@ -187,18 +186,26 @@ func (e *Endpoint) launch(now Time, i, psn uint32, r *sentPacket, m *sendMessage
 	pd.flight += int32(r.units)
 	e.booked(now, ci, r.units)
 	last := r.chunk+1 == m.chunks
-	if last || e.lastForNow(pd, &e.contexts[ci]) || now-pd.asked >= e.timeout(pd)/2 {
+	if last || e.lastForNow(pd, &e.contexts[ci]) || e.slow(now, pd) {
 		flags |= wire.RequestAR
 	}
 	if flags&wire.RequestAR != 0 {
 		pd.asked = now
 	}
+	pd.sentLast = now
 	e.fillData(pd, r, m, p)
 	p.HeaderLen = uint8(e.putRequest(i, psn, flags, p))
 	p.HeaderLen += uint8(e.putSES(r, m, last, p))
 	e.watch(now, i, r)
 	e.counters.Sent++
 	e.counters.SentData++
+}
+
+// slow tells whether half a timeout will have passed since an ACK was asked for when the next packet leaves,
+// if it comes after this one as this one came after the last. A context that sends slowly (one of many, or paced)
+// may take longer than the timeout to gather the bytes that cause an ACK.
+func (e *Endpoint) slow(now Time, pd *sendPDC) bool {
+	return now-pd.asked+(now-pd.sentLast) >= e.timeout(pd)/2
 }
 
 // lastForNow tells whether nothing may follow until an acknowledgement comes, which must then be
