@@ -198,7 +198,7 @@ type Sample struct {
 	Queue    string   `json:"queue,omitempty"`
 	Bytes    *float64 `json:"bytes,omitempty"`
 	Link     string   `json:"link,omitempty"`
-	Load     *float64 `json:"load,omitempty"` // share of the link's rate used since the sample before
+	Load     *float64 `json:"load,omitempty"` // share of the link's rate that the run up to t_ns has used
 }
 
 // A Comparison is the "comparison" line: a paired ratio between two protocols of a scenario.

@@ -219,7 +219,7 @@ func (m *matrix) startOf(a map[string]string, f *Flow) error {
 		return err
 	}
 	units, err := m.Decimal(start, "start", 0, float64(1000*instant.Second)/float64(m.unit))
-	f.Start = instant.Time(units*float64(m.unit) + 0.5)
+	f.Start = instant.Time(float64(units*float64(m.unit)) + 0.5)
 	return err
 }
 

@@ -42,7 +42,7 @@ func newIncast(v param.Values) (Generator, error) {
 		if err != nil {
 			return nil, err
 		}
-		if err := room(float64(len(list))*float64(v.Int("messages")) + float64(v.Int("victimMessages"))); err != nil {
+		if err := room(float64(float64(len(list))*float64(v.Int("messages"))) + float64(v.Int("victimMessages"))); err != nil {
 			return nil, err
 		}
 		p := &Plan{Nodes: e.Hosts, Groups: []string{"incast"}}

@@ -24,7 +24,7 @@ func ringAllReduce(v param.Values, e Env) (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := room(float64(len(list)) * float64(len(list[0])) * 2 * float64(len(list[0])-1)); err != nil {
+	if err := room(float64(len(list)*len(list[0])) * 2 * float64(len(list[0])-1)); err != nil {
 		return nil, err
 	}
 	p := &Plan{Nodes: e.Hosts}
