@@ -26,7 +26,7 @@ func (n *node) block(b *strings.Builder, indent int) {
 			item.value(b, indent+2, "")
 			continue
 		}
-		b.WriteString(quote(n.keys[i]) + ":")
+		b.WriteString(YAMLText(n.keys[i]) + ":")
 		item.value(b, indent+2, "\n"+strings.Repeat(" ", indent+2))
 	}
 }
@@ -47,13 +47,13 @@ func (n *node) value(b *strings.Builder, indent int, lead string) {
 // flow writes a tree on one line.
 func (n *node) flow() string {
 	if n.kind == scalarNode {
-		return quote(n.text)
+		return YAMLText(n.text)
 	}
 	parts := make([]string, len(n.items))
 	for i, item := range n.items {
 		parts[i] = item.flow()
 		if n.kind == mapNode {
-			parts[i] = quote(n.keys[i]) + ": " + parts[i]
+			parts[i] = YAMLText(n.keys[i]) + ": " + parts[i]
 		}
 	}
 	if n.kind == mapNode {
@@ -62,8 +62,8 @@ func (n *node) flow() string {
 	return "[" + strings.Join(parts, ", ") + "]"
 }
 
-// quote writes a scalar: plain where that is plainly safe, in double quotes elsewhere.
-func quote(text string) string {
+// YAMLText writes a scalar as YAML: plain where that is plainly safe, in double quotes elsewhere.
+func YAMLText(text string) string {
 	for i, c := range text {
 		plain := c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '_' ||
 			i > 0 && (c == '-' || c == '.' || c == '/' || c == '%' || c == '+')

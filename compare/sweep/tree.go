@@ -3,7 +3,6 @@ package sweep
 import (
 	"errors"
 	"fmt"
-	"strconv"
 	"strings"
 
 	"github.com/goccy/go-yaml"
@@ -65,33 +64,19 @@ func (v *value) flow() string {
 	case v.kind == scalar && v.null:
 		return "null"
 	case v.kind == scalar:
-		return quote(v.text)
+		return scenario.YAMLText(v.text)
 	}
 	parts := make([]string, len(v.items))
 	for i, item := range v.items {
 		parts[i] = item.flow()
 		if v.kind == mapping {
-			parts[i] = quote(v.keys[i]) + ": " + parts[i]
+			parts[i] = scenario.YAMLText(v.keys[i]) + ": " + parts[i]
 		}
 	}
 	if v.kind == mapping {
 		return "{" + strings.Join(parts, ", ") + "}"
 	}
 	return "[" + strings.Join(parts, ", ") + "]"
-}
-
-// quote writes a text plain where that is plainly safe.
-func quote(text string) string {
-	for i, c := range text {
-		plain := c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '_' || i > 0 && strings.ContainsRune("-./%", c)
-		if !plain {
-			return strconv.Quote(text)
-		}
-	}
-	if text == "" || strings.EqualFold(text, "null") {
-		return strconv.Quote(text)
-	}
-	return text
 }
 
 // short writes a value for people: a scalar as it is, {ecnMin:100KB,ecnMax:400KB}.
