@@ -35,7 +35,7 @@ func (t *tableWriter) footer(v *view, marks marks) {
 }
 
 const tableRules = "FCT: from a flow's start to its last acknowledgement, at the sender; last: the longest of a run. slowdown: FCT over " +
-	"the flow's ideal. gain: times better than the row marked 1 in what the column says, paired by seed, with its 95% interval; above 1 is better. pairing: " +
+	"the flow's ideal, which counts the same headers for all; below 1 has smaller ones. gain: times better than the row marked 1 in what the column says, paired by seed, with its 95% interval; above 1 is better. pairing: " +
 	"correlation of what is paired, 1 where both met the same luck. Figures are geometric means over seeds; p99 needs 100 flows a run. resent, spurious, trimmed, marked, " +
 	"reordered: of the data packets sent; dropped: of all packets; discarded: of the payload sent, what receivers threw away, as duplicate or behind a gap. " +
 	"waited, paused: sums over flows and ports of a run."

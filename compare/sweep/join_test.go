@@ -170,6 +170,17 @@ func TestContradictions(t *testing.T) {
 	require.Contains(t, notes[0], "different versions of the source")
 }
 
+func TestMergeTellsOfRunsThatAreNowhere(t *testing.T) {
+	dir := t.TempDir()
+	cells := cellsOf(t, small)
+	require.NoError(t, (&Sweep{Plan: readPlan(t, small), Cells: cells, Dir: dir, Workers: 2}).Run(context.Background()))
+	hurt := filepath.Join(dir, cells[1].Hash)
+	require.NoError(t, os.WriteFile(filepath.Join(hurt, report.RunsFile), nil, 0o666))
+	_, notes, err := Merge([]string{dir})
+	require.NoError(t, err)
+	require.Equal(t, []string{hurt + ": there is no run of " + cells[1].Name() + ", which the manifest names"}, notes)
+}
+
 func TestNothingToMerge(t *testing.T) {
 	dir := t.TempDir()
 	_, _, err := Merge([]string{dir})

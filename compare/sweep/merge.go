@@ -95,16 +95,35 @@ func readPart(dir string) (*part, error) {
 	return &part{dir, Results{*data, points}}, nil
 }
 
-// notesOf warns of results that different code has made.
+// notesOf warns of results that different code has made, and of scenarios whose runs are nowhere.
 func notesOf(parts []part) []string {
-	var versions []string
+	var versions, notes []string
 	for i := range parts {
 		versions = appendNew(versions, parts[i].version())
 	}
-	if len(versions) < 2 {
-		return nil
+	if len(versions) > 1 {
+		notes = append(notes, "these results were made by different versions of the source ("+strings.Join(versions, ", ")+"); what they say of each other may be the versions' doing")
 	}
-	return []string{"these results were made by different versions of the source (" + strings.Join(versions, ", ") + "); what they say of each other may be the versions' doing"}
+	return append(notes, missing(parts)...)
+}
+
+// missing tells of scenarios that a manifest names and no directory has a run of: interrupted, or damaged.
+func missing(parts []part) (notes []string) {
+	there := map[string]bool{}
+	for i := range parts {
+		for j := range parts[i].Runs {
+			there[parts[i].Runs[j].Scenario] = true
+		}
+	}
+	for i := range parts {
+		for _, s := range parts[i].Manifest.Scenarios {
+			if !there[s.Name] {
+				there[s.Name] = true // told once
+				notes = append(notes, fmt.Sprintf("%s: there is no run of %s, which the manifest names", parts[i].dir, s.Name))
+			}
+		}
+	}
+	return notes
 }
 
 func (p *part) version() string {
