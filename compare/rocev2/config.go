@@ -93,6 +93,9 @@ func (c Config) complete() (Config, error) {
 	if c.Path.MSS < 256 || c.Path.MSS > 65000 || c.Path.MTU < c.Path.MSS {
 		return c, fmt.Errorf("rocev2: Path has MSS %d and MTU %d; expected an MSS of 256 to 65000, and an MTU of at least that", c.Path.MSS, c.Path.MTU)
 	}
+	if c.Path.MSS%4 != 0 {
+		return c, fmt.Errorf("rocev2: Path has MSS %d; expected a multiple of 4: First and Middle packets carry no padding (IBTA 9.2.6)", c.Path.MSS)
+	}
 	setDefault(&c.Ports, 1)
 	setDefault(&c.QPs, 1)
 	setDefault(&c.Stripe, c.Path.MSS)

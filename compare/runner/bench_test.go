@@ -17,7 +17,7 @@ import (
 func large(t testing.TB, hosts int, bytes, spec string) *runner.Setting {
 	text := fmt.Sprintf(`
 name: large
-fabric: {topology: fattree, hosts: %d, rate: 100Gbps, linkDelay: 1us, switchDelay: 0, payloadMTU: 4086, wireBytes: 4150}
+fabric: {topology: fattree, hosts: %d, rate: 100Gbps, linkDelay: 1us, switchDelay: 0, payloadMTU: 4084, wireBytes: 4150}
 workload: {kind: permutation, size: %s}
 protocols: [%q]
 `, hosts, bytes, spec)
