@@ -127,7 +127,8 @@ func (f *Fabric) auditPorts() error {
 	return nil
 }
 
-// auditPauses checks that every class that is paused is known as such at the other end, or will be let go.
+// auditPauses checks that every class that is paused is known as such at the other end, or will be let go,
+// and that no more comes by a link after its XOFF than the headroom that was computed for it.
 func (f *Fabric) auditPauses() error {
 	if f.plan.pfc == 0 {
 		return nil
@@ -146,6 +147,10 @@ func (f *Fabric) auditPauses() error {
 		}
 		if blocked && f.plan.pfc>>class&1 != 0 && !f.ingress[i].paused && !under[[2]int{link, class}] {
 			return fmt.Errorf("link %s, class %s is paused, and nobody will let it go", f.net.Links[link].Name, f.classes[class].Name)
+		}
+		in := &f.ingress[i]
+		if late := in.bytes - in.atPause; in.paused && late > in.headroom && !f.slowed && f.classes[class].Headroom == 0 {
+			return fmt.Errorf("%d bytes of class %s came by link %s after its pause; its headroom is %d", late, f.classes[class].Name, f.net.Links[link].Name, in.headroom)
 		}
 	}
 	return nil

@@ -20,6 +20,7 @@ func (b *buffer) free() int64 { return max(0, b.size-b.headroom-b.used) }
 type ingress struct {
 	bytes    int64 // of classes with PFC
 	headroom int64 // set aside for what a pause finds under way; of classes with credits: what is promised
+	atPause  int64 // bytes when the last XOFF was sent
 	paused   bool  // an XOFF was sent and no XON since
 }
 

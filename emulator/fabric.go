@@ -117,6 +117,7 @@ type Fabric struct {
 	notes    notebook
 	cuts     []uint32 // by link: how often it went down
 	ongoing  []*Fault
+	slowed   bool // a link has been slowed down: pauses may take longer than headroom was computed for
 
 	stats   []PortStats
 	totals  Totals

@@ -90,6 +90,7 @@ func (f *Fabric) suffer(l int) {
 			down = true
 		case SlowLink, SlowHost:
 			factor = float64(factor * fault.Factor)
+			f.slowed = true
 		case LinkLoss:
 			loss = loss.with(fault.Loss)
 		}

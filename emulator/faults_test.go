@@ -156,6 +156,7 @@ func TestAuditSees(t *testing.T) {
 		"is noted as":     func(f *Fabric, l int) { f.ports[l].nonEmpty ^= 1 },
 		"rests while":     func(f *Fabric, l int) { f.ports[l].state &^= txPending },
 		"nobody will let": func(f *Fabric, l int) { f.block(int32(f.net.LinkNamed("h3-switch0")), 0) },
+		"after its pause": func(f *Fabric, l int) { f.ingress[l].paused, f.ingress[l].atPause = true, -1<<40 },
 		"and since":       func(f *Fabric, l int) { f.since[l] = 0 },
 		"out of order":    func(f *Fabric, l int) { f.cal.entries[l].at = f.now - 1 },
 		"its timer":       func(f *Fabric, _ int) { f.hosts[2].stacks[0].stack = impatient{f.hosts[2].stacks[0].stack} },

@@ -31,7 +31,7 @@ func (f *Fabric) hold(b *buffer, r *record) {
 		return
 	}
 	if in.bytes > f.xoff(b, r.class) {
-		in.paused = true
+		in.paused, in.atPause = true, in.bytes
 		f.sendPause(r.ingress, r.class, pauseOn)
 	}
 }
