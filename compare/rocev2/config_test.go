@@ -28,7 +28,7 @@ func TestBadConfigs(t *testing.T) {
 	for field, edit := range map[string]func(*Config){
 		"Path has rate":            func(c *Config) { c.Path.LineRateBps = 0 },
 		"Path has MSS":             func(c *Config) { c.Path.MSS = 100 },
-		"multiple of 4":            func(c *Config) { c.Path.MSS, c.Path.MTU = 4086, 4150 },
+		"Path has MSS 4086":        func(c *Config) { c.Path.MSS, c.Path.MTU = 4086, 4150 },
 		"QPs":                      func(c *Config) { c.QPs = 257 },
 		"Ports":                    func(c *Config) { c.Ports = -1 },
 		"Stripe":                   func(c *Config) { c.Stripe = -5 },
