@@ -44,6 +44,9 @@ func (in *inputs) join(r *reader, field string) {
 
 // record hashes a file.
 func (in *inputs) record(path string) error {
+	if err := lasting(path); err != nil {
+		return err
+	}
 	file, err := os.Open(path)
 	if err != nil {
 		return readError(path, err)
@@ -58,6 +61,19 @@ func (in *inputs) record(path string) error {
 		return fmt.Errorf("%s is larger than %d bytes", path, maxInput)
 	}
 	in.files = append(in.files, Input{Path: path, Bytes: n, SHA256: hex.EncodeToString(hash.Sum(nil))})
+	return nil
+}
+
+// lasting refuses what cannot be read a second time, or does not end: an input is hashed first, and read for every
+// seed. Directories are left to the error of reading them.
+func lasting(path string) error {
+	info, err := os.Stat(path)
+	if err != nil {
+		return readError(path, err)
+	}
+	if mode := info.Mode(); !mode.IsRegular() && !mode.IsDir() {
+		return fmt.Errorf("%s is a pipe or a device; expected a file, which is read more than once", path)
+	}
 	return nil
 }
 

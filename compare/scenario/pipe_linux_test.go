@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 
@@ -26,4 +27,16 @@ func TestPipesAreReadAndNotWaitedFor(t *testing.T) {
 	all, err := Load(fmt.Sprintf("/dev/fd/%d", r.Fd()), Options{})
 	require.NoError(t, err)
 	require.Len(t, all, 1)
+}
+
+func TestInputsArePlainFiles(t *testing.T) {
+	pipe := filepath.Join(t.TempDir(), "pipe")
+	require.NoError(t, syscall.Mkfifo(pipe, 0o600))
+	for _, path := range []string{pipe, "/dev/zero"} {
+		for _, field := range []string{"kind: htsim, file: ", "kind: ns3, file: ", "kind: poisson, cdf: "} {
+			text := strings.Replace(small, "kind: permutation, size: 1MiB", field+path, 1)
+			_, err := Read("x.yaml", []byte(text), Options{})
+			require.ErrorContains(t, err, path+" is a pipe or a device; expected a file")
+		}
+	}
 }
