@@ -31,7 +31,7 @@ type action struct {
 	kind  actionKind
 	class uint8
 	link  int32 // for repairSwitch: the switch
-	bytes int64 // for creditBack; for pauses: how often the link had been cut when the frame left
+	bytes int64 // for creditBack
 	do    func(now Time)
 }
 
@@ -103,8 +103,10 @@ func (f *Fabric) act(a appointment) {
 	switch a.kind {
 	case callOut:
 		a.do(f.now)
-	case pauseOn, pauseOff:
-		f.pauseArrives(a.action)
+	case pauseOn:
+		f.block(a.link, int(a.class))
+	case pauseOff:
+		f.unblock(a.link, int(a.class))
 	case creditBack:
 		f.regainCredit(a.link, int(a.class), a.bytes)
 	case takeSample:

@@ -135,7 +135,7 @@ func (f *Fabric) auditPauses() error {
 	}
 	under := make(map[[2]int]bool) // link and class that a pause frame is under way to
 	for _, a := range f.control.heap {
-		if a.kind == pauseOff && a.bytes == int64(f.cuts[a.link]) {
+		if a.kind == pauseOff {
 			under[[2]int{int(a.link), int(a.class)}] = true
 		}
 	}

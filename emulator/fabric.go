@@ -115,7 +115,6 @@ type Fabric struct {
 	markRand rng // probabilistic marks and trims
 	cut      []bool
 	notes    notebook
-	cuts     []uint32 // by link: how often it went down
 	ongoing  []*Fault
 	slowed   bool // a link has been slowed down: pauses may take longer than headroom was computed for
 
@@ -170,7 +169,7 @@ func New(n *Network, cfg Config) (*Fabric, error) {
 		net: n, cfg: cfg, classes: append([]Class(nil), cfg.Classes...), routing: routing,
 		ports: make([]port, len(n.Links)), queues: make([]queue, len(n.Links)<<lanes), lanes: lanes,
 		hosts: make([]host, n.Hosts), salts: make([]uint32, n.Switches),
-		stats: make([]PortStats, len(n.Links)), cut: make([]bool, len(n.Links)), cuts: make([]uint32, len(n.Links)),
+		stats: make([]PortStats, len(n.Links)), cut: make([]bool, len(n.Links)),
 		rand: rng{derive(cfg.Seeds.Salt, 1)}, markRand: rng{derive(cfg.Seeds.Mark, 2)},
 	}
 	f.plan = newService(f.classes)

@@ -105,18 +105,11 @@ func (f *Fabric) suffer(l int) {
 	}
 }
 
-// cutLink takes one direction of a link down. Its pauses end, those under way to it included; its card,
-// if a host's, stops.
+// cutLink takes one direction of a link down. Its card, if a host's, stops. Pauses stay: the other end lets go
+// when it has room again, and what it says does not travel on this direction.
 func (f *Fabric) cutLink(l int32) {
 	f.cut[l] = true
-	f.cuts[l]++
 	f.ports[l].state |= downNow
-	for c := range f.classes {
-		f.ingress[f.at(l, c)].paused = false
-		if f.plan.pfc>>c&1 != 0 {
-			f.unblock(l, c)
-		}
-	}
 	f.rerouteAround(l)
 }
 

@@ -87,9 +87,9 @@ func TestCreditsNeedTheBufferTheyPromise(t *testing.T) {
 	require.ErrorContains(t, err, "lossless classes need")
 }
 
-// TestPauseFromBeforeACutIsForgotten flaps links faster than a pause frame travels, under an incast that
-// pauses them all the time. Audits fail when a class stays paused that nobody will let go.
-func TestPauseFromBeforeACutIsForgotten(t *testing.T) {
+// TestPausesSurviveCuts flaps links faster than a pause frame travels, under an incast that pauses them all the
+// time. Audits fail when a class stays paused that nobody will let go, and when pauses come to nothing.
+func TestPausesSurviveCuts(t *testing.T) {
 	n := build(t, "leafspine", map[string]string{"leaves": "4"}, hundredGig)
 	f, s := checked(t, n, Config{Classes: []Class{{Name: "lossless", FlowControl: PFC, XOFF: 3 * 4160}}, LinkOverhead: 64, RerouteLocal: Never, RerouteAll: Never})
 	var links []int

@@ -52,20 +52,7 @@ func (f *Fabric) sendPause(link int32, class uint8, kind actionKind) {
 	back := &f.ports[f.net.Links[link].Reverse]
 	at := max(f.now, back.freeAt) + back.serialise(pauseFrameBytes) + back.delay
 	f.stats[link].PauseFrames++
-	f.agendaAdd(at, action{kind: kind, link: link, class: class, bytes: int64(f.cuts[link])})
-}
-
-// pauseArrives stops a class at the sending end of a link, or lets it go on. A frame from before the link
-// was cut means nothing any more: the receiver has forgotten it.
-func (f *Fabric) pauseArrives(a action) {
-	if f.cut[a.link] || a.bytes != int64(f.cuts[a.link]) {
-		return
-	}
-	if a.kind == pauseOn {
-		f.block(a.link, int(a.class))
-	} else {
-		f.unblock(a.link, int(a.class))
-	}
+	f.agendaAdd(at, action{kind: kind, link: link, class: class})
 }
 
 // block stops a class at the sending end of a link.
