@@ -36,7 +36,7 @@ func RunAll(ctx context.Context, jobs []Job, workers int, opt Options, done func
 	p.room = sync.NewCond(&p.mu)
 	p.budget = memoryBudget()
 	var wg sync.WaitGroup
-	for range max(1, workers) {
+	for range min(max(1, workers), len(jobs)) {
 		wg.Add(1)
 		go func() {
 			defer wg.Done()
