@@ -199,6 +199,14 @@ type Sample struct {
 	Bytes    *float64 `json:"bytes,omitempty"`
 	Link     string   `json:"link,omitempty"`
 	Load     *float64 `json:"load,omitempty"` // share of the link's rate that the run up to t_ns has used
+	// Of a congestion control context (UET: a source and a destination; RoCE v2: a queue pair), with --trace.
+	Flow     string   `json:"flow,omitempty"`   // "3->7", the k-th queue pair from the second on "3->7#k"
+	Window   *int64   `json:"window,omitempty"` // bytes; left out where there is no limit
+	Rate     *int64   `json:"rate,omitempty"`   // bits per second; left out where it is not paced
+	InFlight *int64   `json:"in_flight,omitempty"`
+	RTT      *float64 `json:"rtt_ns,omitempty"` // smoothed; left out before the first sample
+	Marks    *uint32  `json:"marks,omitempty"`  // marked acknowledgements or CNPs so far
+	EV       *uint16  `json:"ev,omitempty"`     // entropy value of the last new packet
 }
 
 // A Comparison is the "comparison" line: a paired ratio between two protocols of a scenario.

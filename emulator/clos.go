@@ -12,7 +12,7 @@ func init() {
 		Source: "Al-Fares, Loukissas, Vahdat, SIGCOMM 2008; the generated trees of htsim",
 		Params: []param.Param{
 			{Name: "tiers", Kind: param.Int, Default: "3", Min: 2, Max: 3, Doc: "2: ToR and spine; 3: ToR, aggregation and core"},
-			{Name: "radix", Kind: param.Int, Default: "0", Min: 0, Max: 512, Doc: "ports of a switch, even; 0: the smallest that fits all hosts"},
+			{Name: "radix", Kind: param.Int, Default: "0", Min: 0, Max: 512, Doc: "ports of a switch, even; 0: the smallest with room for all hosts whose switches they fill"},
 		},
 		New: func(v param.Values) (Topology, error) {
 			return func(s Spec) (*Network, error) { return fatTree(s, int(v.Int("tiers")), int(v.Int("radix"))) }, nil
@@ -81,8 +81,7 @@ func fatTree(s Spec, tiers, radix int) (*Network, error) {
 		return twoTierTree(s, radix)
 	}
 	if radix == 0 {
-		for radix = 4; radix*radix*radix/4 < s.Hosts; radix += 2 {
-		}
+		radix = treeRadix(s.Hosts)
 	}
 	half := radix / 2
 	if radix%2 != 0 || radix < 4 || s.Hosts > radix*radix*radix/4 {
@@ -98,6 +97,21 @@ func fatTree(s Spec, tiers, radix int) (*Network, error) {
 	perPod := half * half
 	pods := (s.Hosts + perPod - 1) / perPod
 	return Clos{Pods: pods, TorsPerPod: min(half, s.Hosts/half), HostsPerTor: half, AggsPerPod: aggs, AggUp: half}.Build(s)
+}
+
+// treeRadix returns the smallest radix whose 3-tier tree has room for all hosts and whose switches they
+// fill; the smallest with room if none up to twice that is filled.
+func treeRadix(hosts int) int {
+	least := 4
+	for least*least*least/4 < hosts {
+		least += 2
+	}
+	for radix := least; radix <= 2*least; radix += 2 {
+		if hosts%(radix/2) == 0 {
+			return radix
+		}
+	}
+	return least
 }
 
 func twoTierTree(s Spec, radix int) (*Network, error) {

@@ -404,6 +404,7 @@ func TestTopologiesHaveTheirCounts(t *testing.T) {
 		{"fattree", nil, 1024, 0, 128 + 128 + 64, 2 * (1024 * 3), ""},
 		{"fattree", map[string]string{"tiers": "2"}, 32, 0, 8 + 4, 2 * 64, ""},
 		{"fattree", nil, 128, 4, 32 + 8 + 4, 2 * (128 + 32 + 32), ""},
+		{"fattree", nil, 32, 0, 8 + 8 + 16, 2 * (32 * 3), ""},
 		{"fattree", nil, 31, 0, 0, 0, "expected a multiple of 3"},
 		{"fattree", map[string]string{"radix": "4"}, 128, 0, 0, 0, "room for 16 hosts"},
 		{"leafspine", map[string]string{"leaves": "4"}, 16, 2, 4 + 2, 2 * (16 + 8), ""},

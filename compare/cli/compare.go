@@ -21,7 +21,7 @@ type common struct {
 	workFlags
 	outputFlags
 	Out   string `help:"Directory for results and report; an empty text writes none." default:"out" placeholder:"DIR"`
-	Trace string `help:"Write samples of queues and links over time to this file (JSON Lines)." placeholder:"FILE"`
+	Trace string `help:"Write samples of queues, links, and of window, rate, RTT and marks of every flow over time to this file (JSON Lines)." placeholder:"FILE"`
 	FCT   string `name:"fct" help:"Write the finished flows of each run into this directory, as rows for the scripts of HPCC." placeholder:"DIR"`
 }
 
@@ -118,6 +118,7 @@ func loadAll(names []string, o scenario.Options) ([]*scenario.Scenario, error) {
 func (c *common) carryOut(a *app, what *campaign.Campaign) error {
 	what.Command, what.Workers = a.args, c.workers()
 	what.Flows, what.Trace = true, true // the report draws them
+	what.Contexts = c.Trace != ""
 	if !c.Quiet {
 		what.Progress = a.stderr
 	}

@@ -66,6 +66,7 @@ func wireTime(bytes, rate int64) Time {
 // onCNP takes a congestion notification.
 func (h *Host) onCNP(now Time, i uint32) {
 	h.count.CNPsReceived++
+	h.qps[i].notified++
 	if cc := h.control[i]; cc != nil {
 		cc.OnSignal(now, congestion.Signal{Cause: congestion.CNP, InFlight: h.qps[i].inFlight})
 		h.wake(now, i)

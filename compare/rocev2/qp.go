@@ -37,6 +37,8 @@ type qp struct {
 	port    uint8
 	number  uint8 // among the queue pairs of the peer
 
+	notified uint32 // CNPs received
+
 	requester
 	responder
 

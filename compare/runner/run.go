@@ -17,8 +17,10 @@ import (
 type Options struct {
 	Flows bool // keep one line a flow
 	Trace bool // keep samples of queues and links over time
-	Check bool // audit fabric and hosts while they run, not only at the end, and let the fabric run dry
-	Bytes bool // messages carry real bytes, which are compared where they arrive; otherwise they are virtual
+	// Contexts keeps samples of every congestion control context too.
+	Contexts bool
+	Check    bool // audit fabric and hosts while they run, not only at the end, and let the fabric run dry
+	Bytes    bool // messages carry real bytes, which are compared where they arrive; otherwise they are virtual
 	// Wrap puts something between a host and its card that sees every call of the seam; nil: nothing.
 	Wrap func(host int, s core.Stack) core.Stack
 }
@@ -60,6 +62,10 @@ func (set *Setting) Run(ctx context.Context, e *scenario.Entry, seed uint64, opt
 	if opt.Trace {
 		trace = newTracer(fabric)
 	}
+	var contexts *contextTracer
+	if opt.Contexts {
+		contexts = newContextTracer(fabric, p.hosts)
+	}
 	fabric.At(0, p.begin)
 	if err := fabric.Run(ctx, set.Scenario.Horizon); err != nil {
 		return fail(err)
@@ -75,6 +81,9 @@ func (set *Setting) Run(ctx context.Context, e *scenario.Entry, seed uint64, opt
 	}
 	if trace != nil {
 		out.Samples = trace.samples(out.Run)
+	}
+	if contexts != nil {
+		out.Samples = append(out.Samples, contexts.samples(sampleOf(&out.Run))...)
 	}
 	out.Timing = compare.Timing{Kind: "timing", Scenario: out.Run.Scenario, Protocol: out.Run.Protocol, Seed: seed,
 		Wall: time.Since(wall).Nanoseconds(), CPU: (cpuTime() - cpu).Nanoseconds(), PeakRSS: peakRSS()}

@@ -60,9 +60,14 @@ func (t *tracer) observe(now instant.Time) {
 	}
 }
 
+// sampleOf starts a line of a run.
+func sampleOf(run *compare.Run) compare.Sample {
+	return compare.Sample{Kind: "sample", Scenario: run.Scenario, Protocol: run.Protocol, Seed: run.Seed}
+}
+
 // samples returns the lines of a trace.
 func (t *tracer) samples(run compare.Run) []compare.Sample {
-	head := compare.Sample{Kind: "sample", Scenario: run.Scenario, Protocol: run.Protocol, Seed: run.Seed}
+	head := sampleOf(&run)
 	var lines []compare.Sample
 	for _, o := range t.fullest {
 		line, bytes := head, float64(o.bytes)

@@ -192,6 +192,9 @@ func (e *Endpoint) processAck(now Time, p *Packet, i uint32, a *wire.AckCC, ses 
 		c.sample(rtt)
 	}
 	marked := a.Flags&wire.AckMarked != 0
+	if marked {
+		c.marks++
+	}
 	if pd.mode == RUD {
 		e.algorithms[ci].sprayer.Report(now, p.EV, outcomeOf(marked), rtt)
 	}

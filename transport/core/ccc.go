@@ -29,6 +29,7 @@ type ccc struct {
 	least     Time   // smallest sample; 0 before the first
 	runEV     uint16 // entropy value of the current run
 	runLeft   uint16 // packets it may still serve
+	marks     uint32 // marked acknowledgements so far
 }
 
 // An algorithms holds what a ccc cannot, because it has pointers.

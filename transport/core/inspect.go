@@ -1,5 +1,12 @@
 package core
 
+// An Inspector is a Host that shows its congestion control contexts: towards each peer, or by queue pair.
+type Inspector interface {
+	// Contexts writes their state into buf, oldest first, and returns how many there are, which may be
+	// more than fit.
+	Contexts(buf []ContextState) int
+}
+
 // A ContextState is what a congestion control context looks like from outside, for traces.
 type ContextState struct {
 	Peer     Addr
@@ -9,6 +16,8 @@ type ContextState struct {
 	SRTT     Time   // smoothed round trip; 0 before the first sample
 	Queued   uint32 // messages with packets to send
 	Lost     uint32 // packets held lost, to be sent again
+	Marks    uint32 // acknowledgements or notifications that told of congestion, so far
+	EV       uint16 // entropy value of the last new packet
 }
 
 // Contexts writes the state of the congestion control contexts into buf, oldest first, and
@@ -16,7 +25,7 @@ type ContextState struct {
 func (e *Endpoint) Contexts(buf []ContextState) int {
 	for k := 1; k < len(e.contexts) && k <= len(buf); k++ {
 		c := &e.contexts[k]
-		s := ContextState{Peer: c.peer, Window: c.window, RateBps: c.rate, InFlight: e.bytes(c.inFlight), SRTT: c.srtt}
+		s := ContextState{Peer: c.peer, Window: c.window, RateBps: c.rate, InFlight: e.bytes(c.inFlight), SRTT: c.srtt, Marks: c.marks, EV: c.runEV}
 		for i := c.pdcs; i != 0; i = e.pdcs[i].sibling {
 			s.Queued += e.pdcs[i].queued
 			s.Lost += e.pdcs[i].lost
