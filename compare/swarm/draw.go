@@ -61,7 +61,6 @@ type layout struct {
 	hosts  int
 	leaves int      // 0: one switch
 	links  []string // patterns of links between switches
-	lossy  bool     // small buffers are drawn
 }
 
 // scenario draws the text of a scenario file.
