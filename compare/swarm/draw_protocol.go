@@ -101,12 +101,16 @@ func (d dice) class(s *spec, control string) {
 	s.set("class.flowControl", control)
 	trims := control == "none" && d.chance(0.75)
 	s.set("class.trim", trims)
-	if control == "none" {
+	switch {
+	case trims:
 		s.set("class.queue", pick(d, "0", "0.2bdp", "0.3bdp", "0.5bdp", "1bdp", "2bdp"))
 		if d.chance(0.2) {
 			s.set("class.lastHopQueue", pick(d, "0.25bdp", "0.5bdp"))
 		}
-	} else {
+	case control == "none":
+		// Never so short that only a few of many senders get anything through, while the others double their timeouts.
+		s.set("class.queue", pick(d, "0", "60KB", "100KB", "300KB"))
+	default:
 		s.set("class.queue", 0)
 	}
 	if d.chance(0.5) {
