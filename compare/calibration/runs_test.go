@@ -23,27 +23,35 @@ type sample struct {
 	pooled           []float64 // completion time of every flow, sorted
 }
 
-// measure runs a published scenario with all its protocols and seeds.
-func measure(t *testing.T, file string) map[string]*sample {
+// each runs a published scenario with all its protocols and seeds and hands over every result. No flow is left.
+func each(t *testing.T, file string, opt runner.Options, take func(r *runner.Result)) {
 	all, err := scenario.Load(filepath.Join("..", "scenarios", "published", file+".yaml"), scenario.Options{})
 	require.NoError(t, err)
 	require.Len(t, all, 1)
 	set, err := runner.NewSetting(all[0])
 	require.NoError(t, err)
 	var jobs []runner.Job
-	out := map[string]*sample{}
 	for i := range all[0].Protocols {
-		e := &all[0].Protocols[i]
-		out[e.Label] = &sample{}
 		for _, seed := range all[0].Seeds.List {
-			jobs = append(jobs, runner.Job{Setting: set, Entry: e, Seed: seed})
+			jobs = append(jobs, runner.Job{Setting: set, Entry: &all[0].Protocols[i], Seed: seed})
 		}
 	}
-	err = runner.RunAll(context.Background(), jobs, runtime.NumCPU(), runner.Options{Flows: true}, func(i int, r *runner.Result) {
+	err = runner.RunAll(context.Background(), jobs, runtime.NumCPU(), opt, func(i int, r *runner.Result) {
 		require.Equal(t, r.Run.Flows, r.Run.Finished, "%s, seed %d", r.Run.Label, r.Run.Seed)
-		out[r.Run.Label].add(r)
+		take(r)
 	})
 	require.NoError(t, err)
+}
+
+// measure collects samples by label.
+func measure(t *testing.T, file string) map[string]*sample {
+	out := map[string]*sample{}
+	each(t, file, runner.Options{Flows: true}, func(r *runner.Result) {
+		if out[r.Run.Label] == nil {
+			out[r.Run.Label] = &sample{}
+		}
+		out[r.Run.Label].add(r)
+	})
 	for _, s := range out {
 		slices.Sort(s.pooled)
 	}
