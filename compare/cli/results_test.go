@@ -163,7 +163,7 @@ func TestAnInterruptKeepsWhatIsFinished(t *testing.T) {
 	stderr := &canceller{at: "1 of 8 runs", cancel: cancel}
 	var stdout bytes.Buffer
 	status := cli.Run(ctx, []string{"compare", "two.yaml", "--workers", "2"}, &stdout, stderr)
-	require.Less(t, time.Since(stderr.when), 2*time.Second)
+	require.Less(t, time.Since(stderr.when), 10*time.Second)
 	require.Equal(t, cli.Failed, status)
 	kept := strings.Count(readFile(t, "out", report.RunsFile), "\n")
 	require.Positive(t, kept)

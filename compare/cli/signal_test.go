@@ -40,7 +40,7 @@ func TestControlC(t *testing.T) {
 	rest, err := io.ReadAll(in)
 	require.NoError(t, err)
 	require.Error(t, c.Wait())
-	require.Less(t, time.Since(begun), 2*time.Second)
+	require.Less(t, time.Since(begun), 10*time.Second)
 	require.Equal(t, cli.Failed, c.ProcessState.ExitCode())
 	require.Regexp(t, `weft: interrupted; \d finished runs are kept in out\n$`, string(rest))
 	runs, err := os.ReadFile(dir + "/out/runs.jsonl")

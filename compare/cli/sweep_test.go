@@ -109,7 +109,7 @@ func TestAnInterruptedSweepGoesOn(t *testing.T) {
 	var stdout bytes.Buffer
 	begun := time.Now()
 	status := cli.Run(ctx, []string{"sweep", "plan.yaml", "--workers", "1", "--set", "horizon=1000s", "--set", "workload.messages=1000"}, &stdout, stderr)
-	require.Less(t, time.Since(begun), 5*time.Second)
+	require.Less(t, time.Since(begun), 20*time.Second)
 	require.Equal(t, cli.Failed, status)
 	require.Regexp(t, `\nweft: interrupted; \d of 4 points are finished and kept in out/plan; the same command goes on with the other \d\n$`, stderr.String())
 
