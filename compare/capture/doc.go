@@ -1,0 +1,10 @@
+// Package capture reads and writes files of captured packets: pcap and pcapng.
+//
+//	file ── Reader.Next ──► Frame: when, which Interface, bytes, comments     read*.go
+//	        Writer      ◄── packets of a run, virtual or real                 write*.go
+//
+// Reading streams: memory does not grow with the file, and no length that a file claims is believed
+// before its bytes have come. What is wrong with a file is said with the position in it.
+//
+// Sources: draft-ietf-opsawg-pcap, draft-ietf-opsawg-pcapng, and the list of link types at tcpdump.org.
+package capture
