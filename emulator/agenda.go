@@ -100,6 +100,9 @@ func (f *Fabric) runAgenda() {
 }
 
 func (f *Fabric) act(a appointment) {
+	if f.tap != nil && (a.kind == pauseOn || a.kind == pauseOff) {
+		f.tap.showPause(f, a.link, a.class, a.kind == pauseOff)
+	}
 	switch a.kind {
 	case callOut:
 		a.do(f.now)

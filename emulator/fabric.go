@@ -128,6 +128,7 @@ type Fabric struct {
 	warm    uint32 // see warmUp
 	broken  error
 	sampled []func(now Time)
+	tap     *tap // nil: nobody looks
 }
 
 // A host is one network card: its link and the Stacks behind it.
@@ -358,6 +359,9 @@ func (f *Fabric) arrive(link int32) {
 	if p.state&(impaired|downNow) != 0 && f.lost(link, i) {
 		return
 	}
+	if f.tap != nil {
+		f.tap.show(f, Crossed, link, i)
+	}
 	if p.state&toHost != 0 {
 		if f.plan.credit>>r.class&1 != 0 {
 			f.returnCredit(link, r)
@@ -471,6 +475,9 @@ func (f *Fabric) inject(h int, link int32, i uint32, pkt *core.Packet) {
 		f.totals.DataSent++
 	}
 	f.totals.Sent++
+	if f.tap != nil {
+		f.tap.show(f, Sent, link, i)
+	}
 	f.launch(link, i, r)
 	f.setTransmitted(link, &f.ports[link])
 }

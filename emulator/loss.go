@@ -125,6 +125,9 @@ func (f *Fabric) lost(link int32, i uint32) bool {
 	if u.unit() < float64(im.Corrupt*share) {
 		r.flags |= core.Corrupt
 		f.totals.Corrupted++
+		if f.tap != nil {
+			f.tap.show(f, Damaged, link, i)
+		}
 	}
 	return false
 }

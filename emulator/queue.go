@@ -192,6 +192,9 @@ func (f *Fabric) serve(link int32) {
 	if int64(q.bytes) > c.ecnMin && r.flags&(recECT|recMarked) == recECT && f.marks(&f.classes[class], int64(q.bytes)) {
 		r.flags |= recMarked
 		f.stats[link].Marked++
+		if f.tap != nil {
+			f.tap.show(f, Marked, link, i)
+		}
 	}
 	q.head = r.next
 	if q.head == 0 {
@@ -320,6 +323,9 @@ func (f *Fabric) swapTail(link int32, q *queue, i uint32) uint32 {
 func (f *Fabric) trim(link int32, i uint32) {
 	r := &f.packets.records[i]
 	c := &f.classes[r.class]
+	if f.tap != nil {
+		f.tap.show(f, Trimmed, link, i)
+	}
 	r.flags = r.flags&^core.Trimmable | core.WasTrimmed
 	if f.ports[link].state&toHost != 0 {
 		r.flags |= core.TrimmedLastHop
@@ -338,6 +344,9 @@ func (f *Fabric) trim(link int32, i uint32) {
 
 // drop ends a packet: at the end of a link that it came by, or, for DropQueue, in front of one.
 func (f *Fabric) drop(link int32, i uint32, why DropReason) {
+	if f.tap != nil {
+		f.tap.showDrop(f, link, i, why)
+	}
 	f.stats[link].Dropped[why]++
 	f.totals.Dropped[why]++
 	r := &f.packets.records[i]
