@@ -27,6 +27,7 @@ var arrows = []struct {
 	{"congestion", []string{"transport/instant", "transport/param"}, "a controller does not know what a packet is"},
 	{"spray", []string{"transport/instant", "transport/param"}, "a sprayer does not know what a packet is"},
 	{"transport/wire", nil, "formats know bytes and nothing else"},
+	{"transport/wire/encap", []string{"transport/wire"}, "encapsulation knows the headers of IP, and of what it carries the port and the checksum"},
 	{"transport/core", []string{"transport/instant", "transport/param", "transport/wire", "congestion", "spray"}, "the protocol knows neither clock nor socket nor fabric"},
 	{"transport/udp", []string{"transport/instant", "transport/core", "transport/wire"}, "the socket carrier knows the seam and the formats, not what a PDC is"},
 	{"emulator", []string{"transport/instant", "transport/param", "transport/core"}, "the fabric knows the seam, not the protocols"},
