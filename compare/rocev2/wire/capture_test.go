@@ -1,69 +1,159 @@
-package wire
+package wire_test
 
 import (
 	"encoding/binary"
 	"os"
+	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	. "github.com/weft-transport/weft/compare/rocev2/wire"
+	"github.com/weft-transport/weft/compare/rocev2/wiretest"
 )
 
-// datagrams reads a capture (pcap, little-endian, Ethernet) and returns its frames from the IP header on,
-// without Ethernet padding.
-func datagrams(t *testing.T, name string) [][]byte {
+func captures(t testing.TB, dir string) []wiretest.Capture {
 	t.Helper()
-	file, err := os.ReadFile("testdata/" + name + ".pcap")
+	all, err := wiretest.Read(os.DirFS(dir))
 	require.NoError(t, err)
-	require.Equal(t, uint32(0xA1B2C3D4), binary.LittleEndian.Uint32(file))
-	var all [][]byte
-	for rest := file[24:]; len(rest) >= 16; {
-		size := binary.LittleEndian.Uint32(rest[8:])
-		frame := rest[16+14 : 16+size]
-		rest = rest[16+size:]
-		length := int(binary.BigEndian.Uint16(frame[2:]))
-		if frame[0]>>4 == 6 {
-			length = 40 + int(binary.BigEndian.Uint16(frame[4:]))
-		}
-		all = append(all, frame[:length])
-	}
+	require.NotEmpty(t, all, "%s holds no captures", dir)
 	return all
 }
 
-// Every packet that rdma_rxe sent is read, written again byte for byte, and its checksum holds.
-func TestCaptures(t *testing.T) {
-	seen := map[Opcode]int{}
-	naks := map[Syndrome]int{}
-	for name, packets := range map[string]int{
-		"rc-send": 46, "rc-write": 46, "rc-read": 33, "rc-atomic": 14, "rc-nak": 10, "rc-rnr": 15, "rc-write-ipv6": 46, "ud-send": 8,
-	} {
-		all := datagrams(t, name)
-		require.Len(t, all, packets, name)
-		for i, d := range all {
-			ip := ipHeaderSize(d)
-			require.Equal(t, uint16(Port), binary.BigEndian.Uint16(d[ip+2:]))
-			var h Header
-			payload, icrc, refusal := Split(d[ip+udpSize:], Standard, &h)
-			require.Equal(t, Accepted, refusal, "%s packet %d", name, i)
-			sum, ok := ICRC(d[:len(d)-ICRCSize])
-			require.True(t, ok)
-			require.Equal(t, icrc, sum, "%s packet %d: %v", name, i, h.Opcode)
-			require.Equal(t, (4-len(payload)%4)%4, int(h.Pad), "%s packet %d", name, i)
-			made := h.Append(nil, Standard)
-			require.Equal(t, d[ip+udpSize:][:len(made)], made, "%s packet %d: %v", name, i, h.Opcode)
-			seen[h.Opcode]++
-			if h.Opcode == Acknowledge && !h.AETH.Syndrome.IsACK() {
-				naks[h.AETH.Syndrome]++
-			}
+// A tally counts what captures hold.
+type tally struct {
+	packets, bad int
+	opcodes      map[Opcode]int
+	naks         map[Syndrome]int
+	bytes        int
+}
+
+// readBack reads every frame of a capture, writes it again byte for byte, and holds its checksums against what they
+// must be.
+func readBack(t *testing.T, c wiretest.Capture) tally {
+	sum := tally{packets: len(c.Frames), opcodes: map[Opcode]int{}, naks: map[Syndrome]int{}}
+	for i, f := range c.Frames {
+		var v Datagram
+		n, refusal := ParseDatagram(f.Datagram, Standard, &v)
+		require.Equal(t, Accepted, refusal, "%s frame %d", c.Name, i)
+		require.Equal(t, f.Datagram[:n], v.Append(nil, Standard), "%s frame %d: %v", c.Name, i, v.Opcode)
+		require.Equal(t, n, v.Size(Standard))
+		sum.opcodes[v.Opcode]++
+		sum.bytes += n
+		if v.Opcode == Acknowledge && !v.AETH.Syndrome.IsACK() {
+			sum.naks[v.AETH.Syndrome]++
 		}
+		sealed := v
+		made := sealed.AppendSealed(nil, Standard)
+		if !Intact(f.Datagram[:n]) {
+			sum.bad++
+			require.NotEqual(t, v.ICRC, sealed.ICRC)
+			continue
+		}
+		require.Equal(t, f.Datagram[:n], made)
+		require.Equal(t, v, sealed, "%s frame %d: %v", c.Name, i, v.Opcode)
+		require.Zero(t, (len(v.Payload)+int(v.Pad))%4, "%s frame %d", c.Name, i)
+		require.Zero(t, v.PadBytes)
 	}
+	return sum
+}
+
+// Every packet that rdma_rxe sent is read, written again byte for byte, and its checksums hold, but for the
+// 11 that were damaged on the way.
+func TestCaptures(t *testing.T) {
+	packets := map[string]int{
+		"ibv-rc-pingpong": 12, "perftest-atomic-cas": 10, "rc-atomic": 14, "rc-nak": 10, "rc-read": 33, "rc-read-loss1pct-veth0": 397,
+		"rc-rnr": 15, "rc-send": 46, "rc-send-loss1pct-veth0": 416, "rc-send-loss1pct-veth1": 412, "rc-write": 46, "rc-write-100pct-loss": 8,
+		"rc-write-corrupt5pct-veth0": 205, "rc-write-corrupt5pct-veth1": 205, "rc-write-dup10pct-veth1": 120, "rc-write-ipv6": 46,
+		"rc-write-loss1pct-veth0": 370, "rc-write-loss1pct-veth1": 367, "rc-write-mtu256": 105, "rc-write-red-ecn-veth1": 180,
+		"rc-write-reorder10pct-veth0": 612, "ud-send": 8,
+	}
+	all := tally{opcodes: map[Opcode]int{}, naks: map[Syndrome]int{}}
+	for _, c := range captures(t, "testdata") {
+		one := readBack(t, c)
+		require.Equal(t, packets[c.Name], one.packets, c.Name)
+		damaged := 0
+		if c.Name == "rc-write-corrupt5pct-veth1" {
+			damaged = 11
+		}
+		require.Equal(t, damaged, one.bad, "%s: frames with a wrong ICRC", c.Name)
+		all.packets += one.packets
+		all.bytes += one.bytes
+		for op, n := range one.opcodes {
+			all.opcodes[op] += n
+		}
+		for s, n := range one.naks {
+			all.naks[s] += n
+		}
+		delete(packets, c.Name)
+	}
+	require.Empty(t, packets, "captures that are missing")
 	for _, op := range []Opcode{SendFirst, SendMiddle, SendLast, SendLastImmediate, SendOnly, SendOnlyImmediate, WriteFirst,
 		WriteMiddle, WriteLast, WriteLastImmediate, WriteOnly, WriteOnlyImmediate, ReadRequest, ReadResponseFirst,
 		ReadResponseMiddle, ReadResponseLast, ReadResponseOnly, Acknowledge, AtomicAcknowledge, CompareSwap, FetchAdd, DatagramSend,
 		DatagramSendImmediate} {
-		require.NotZero(t, seen[op], op)
+		require.NotZero(t, all.opcodes[op], op)
 	}
-	require.Equal(t, 2, naks[RNR(12)], "the second is for the repeated SEND, which came too early again")
-	require.Equal(t, 4, naks[NakRemoteAccess])
-	require.Equal(t, 1, naks[NakRemoteOperate])
-	require.NotZero(t, naks[NakSequence])
+	require.Equal(t, 2, all.naks[RNR(12)], "the second is for the repeated SEND, which came too early again")
+	require.Equal(t, 4, all.naks[NakRemoteAccess])
+	require.Equal(t, 1, all.naks[NakRemoteOperate])
+	require.NotZero(t, all.naks[NakSequence])
+	t.Logf("%d packets, %d bytes", all.packets, all.bytes)
+}
+
+// WEFT_CAPTURES names a directory whose captures are read as well: its *.pcap and *.pcap.gz, or those of its
+// folder rocev2. A file with "corrupt" in its name may hold damaged packets.
+func TestCapturesElsewhere(t *testing.T) {
+	dir := os.Getenv("WEFT_CAPTURES")
+	if dir == "" {
+		t.Skip("WEFT_CAPTURES is not set")
+	}
+	if inner := filepath.Join(dir, "rocev2"); isDir(inner) {
+		dir = inner
+	}
+	for _, c := range captures(t, dir) {
+		one := readBack(t, c)
+		if !strings.Contains(c.Name, "corrupt") {
+			require.Zero(t, one.bad, "%s: frames with a wrong ICRC", c.Name)
+		}
+		t.Logf("%s: %d frames, %d with a wrong ICRC", c.Name, one.packets, one.bad)
+	}
+}
+
+func isDir(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
+}
+
+// Whole datagrams that are none are refused with the reason.
+func TestDatagramRefusals(t *testing.T) {
+	frame := captures(t, "testdata")[0].Frames[0].Datagram
+	for name, c := range map[string]struct {
+		want   Refusal
+		change func(b []byte) []byte
+	}{
+		"empty":            {NotIP, func(b []byte) []byte { return nil }},
+		"version 5":        {NotIP, func(b []byte) []byte { b[0] = 0x55; return b }},
+		"no UDP header":    {TooShort, func(b []byte) []byte { return b[:27] }},
+		"cut":              {BadLength, func(b []byte) []byte { return b[:len(b)-1] }},
+		"IP shorter":       {BadLength, func(b []byte) []byte { b[3]--; return b }},
+		"IP too short":     {BadLength, func(b []byte) []byte { binary.BigEndian.PutUint16(b[2:], 21); return b }},
+		"UDP shorter":      {BadLength, func(b []byte) []byte { b[25]--; return b }},
+		"first fragment":   {Fragment, func(b []byte) []byte { b[6] = 0x20; return b }},
+		"later fragment":   {Fragment, func(b []byte) []byte { b[7] = 1; return b }},
+		"TCP":              {NotRoCE, func(b []byte) []byte { b[9] = 6; return b }},
+		"another port":     {NotRoCE, func(b []byte) []byte { b[23]++; return b }},
+		"unknown opcode":   {BadOpcode, func(b []byte) []byte { b[28] = 0x15; return b }},
+		"padding in First": {BadPadding, func(b []byte) []byte { b[29] |= 0x10; return b }},
+		"IPv6 cut":         {TooShort, func(b []byte) []byte { b[0] = 0x60; return b[:30] }},
+		"IPv6 and TCP":     {NotRoCE, func(b []byte) []byte { b[0], b[4], b[5], b[6] = 0x60, 0, 0, 6; return b }},
+	} {
+		var v Datagram
+		n, got := ParseDatagram(c.change(append([]byte(nil), frame...)), Standard, &v)
+		require.Equal(t, c.want, got, name)
+		require.Zero(t, n, name)
+	}
+	require.False(t, Intact(nil))
+	require.False(t, Intact(frame[:40]))
 }

@@ -21,22 +21,44 @@
 //
 //	S solicited event   M migration state   F FECN   B BECN   A acknowledge request
 //
-// The extended headers follow in this order, where the opcode has them:
+// The extended headers follow in this order, where the opcode has them (IBTA volume 1, section 9.3):
 //
-//	DETH 8          Q_Key 32 | reserved 8 | source QP 24                  UD
-//	FETH 4          reserved 26 | selectivity 2 | placement 4             FLUSH
-//	RETH 16         virtual address 64 | R_Key 32 | DMA length 32         WRITE First and Only, READ request, FLUSH, ATOMIC WRITE
-//	AtomicETH 28    virtual address 64 | R_Key 32 | swap/add 64 | compare 64
-//	AETH 4          syndrome 8 | MSN 24                                   responses
-//	AtomicAckETH 8  original value 64
-//	ImmDt 4         immediate data                                        "with immediate"
-//	IETH 4          R_Key to invalidate                                   "with invalidate"
-//	CNP 16          zero                                                  congestion notification
+//	DETH, UD                                                         FETH, FLUSH
+//	+---------------------------------------------------------------+ +---------------------------------------+---+-------+
+//	|                            Q_Key                              | |              reserved 26              |sel|  plt  |
+//	+---------------+-----------------------------------------------+ +---------------------------------------+---+-------+
+//	|   reserved    |               source QP                       |
+//	+---------------+-----------------------------------------------+
+//
+//	RETH, WRITE First and Only, READ request, FLUSH, ATOMIC WRITE    AtomicETH, CmpSwap and FetchAdd
+//	+---------------------------------------------------------------+ +---------------------------------------------------+
+//	|                    virtual address, 8 bytes                   | |              virtual address, 8 bytes             |
+//	+---------------------------------------------------------------+ +---------------------------------------------------+
+//	|                            R_Key                              | |                       R_Key                       |
+//	+---------------------------------------------------------------+ +---------------------------------------------------+
+//	|                   DMA length of the message                   | |            value to swap or add, 8 bytes          |
+//	+---------------------------------------------------------------+ +---------------------------------------------------+
+//	                                                                  |              value to compare, 8 bytes            |
+//	                                                                  +---------------------------------------------------+
+//
+//	AETH, Acknowledge, Atomic acknowledge, READ response but Middle  AtomicAckETH, Atomic acknowledge
+//	+---+---------+-------------------------------------------------+ +---------------------------------------------------+
+//	|cls|  code   |                     MSN                         | |               original value, 8 bytes             |
+//	+---+---------+-------------------------------------------------+ +---------------------------------------------------+
+//	 syndrome
+//
+//	ImmDt, "with immediate"; IETH, "with invalidate"                 CNP
+//	+---------------------------------------------------------------+ +---------------------------------------------------+
+//	|            immediate data; R_Key to invalidate                | |                   0, 16 bytes                     |
+//	+---------------------------------------------------------------+ +---------------------------------------------------+
+//
+// A Datagram is a whole packet from the IP header on, as a value (datagram.go).
 //
 // Two things are not in the standard and marked as such: the dialect EveryRETH, in which every WRITE
 // packet carries a RETH so that it can be placed when it arrives out of order (IRN, SIGCOMM 2018), and
 // the selective NAK, whose syndrome is a reserved code and is followed by a Selective header.
 //
 // Sources: InfiniBand Architecture Specification volume 1 (chapter 9) with annex A17 for RoCE v2, as
-// implemented by Linux rdma_rxe; testdata holds packets that rdma_rxe made.
+// implemented by Linux rdma_rxe; testdata holds packets that rdma_rxe made, all of which are read and written back to
+// the same bytes.
 package wire

@@ -2,8 +2,49 @@ package wire
 
 import (
 	"bytes"
+	"net/netip"
+	"os"
 	"testing"
+
+	"github.com/weft-transport/weft/compare/rocev2/wiretest"
 )
+
+// seeds calls add with the datagrams of the captures: all of the short files, the first ones of the long.
+func seeds(f *testing.F, add func(datagram []byte)) {
+	f.Helper()
+	all, err := wiretest.Read(os.DirFS("testdata"))
+	if err != nil {
+		f.Fatal(err)
+	}
+	for _, c := range all {
+		for _, frame := range c.Frames[:min(len(c.Frames), 20)] {
+			add(frame.Datagram)
+		}
+	}
+}
+
+func dialect(everyRETH bool) Dialect {
+	if everyRETH {
+		return EveryRETH
+	}
+	return Standard
+}
+
+// reserved zeroes the reserved bits of the packet whose BTH b begins with: they are read over and written as 0.
+func reserved(b []byte, h *Header) {
+	b[4] &= 0xC0
+	b[8] &= 0x80
+	l := layouts[h.Opcode]
+	at := BTHSize
+	if l&hasDETH != 0 {
+		b[at+4] = 0
+		at += DETHSize
+	}
+	if l&hasFETH != 0 {
+		b[at], b[at+1], b[at+2] = 0, 0, 0
+		b[at+3] &= 0x3F
+	}
+}
 
 // FuzzSplit checks that no input makes the parser panic or read outside, and that whatever it accepts is
 // written back to the same bytes, reserved bits apart.
@@ -11,11 +52,9 @@ func FuzzSplit(f *testing.F) {
 	every(func(h Header, d Dialect) {
 		f.Add(append(h.Append(nil, d), make([]byte, 12)...), d == EveryRETH)
 	})
+	seeds(f, func(datagram []byte) { f.Add(datagram[ipHeaderSize(datagram)+udpSize:], false) })
 	f.Fuzz(func(t *testing.T, b []byte, everyRETH bool) {
-		d := Standard
-		if everyRETH {
-			d = EveryRETH
-		}
+		d := dialect(everyRETH)
 		var h Header
 		payload, _, refusal := Split(b[:len(b):len(b)], d, &h)
 		if refusal != Accepted {
@@ -32,16 +71,65 @@ func FuzzSplit(f *testing.F) {
 		if n, r := Parse(made, d, &again); r != Accepted || n != len(made) || again != h {
 			t.Fatalf("%v: read back as %+v, was %+v (%v)", h.Opcode, again, h, r)
 		}
-		if !bytes.Equal(made[BTHSize:], b[BTHSize:len(made)]) && h.Opcode != Flush && h.DETH == (DETH{}) {
-			t.Fatalf("%v: %x became %x", h.Opcode, b[:len(made)], made)
+		want := append([]byte(nil), b[:len(made)]...)
+		reserved(want, &h)
+		if !bytes.Equal(made, want) {
+			t.Fatalf("%v: %x became %x", h.Opcode, want, made)
 		}
 	})
+}
+
+// FuzzDatagram does the same for whole datagrams, and checks that a sealed one holds its checksums.
+func FuzzDatagram(f *testing.F) {
+	seeds(f, func(datagram []byte) { f.Add(datagram, false) })
+	every(func(h Header, d Dialect) {
+		v := Datagram{Source: netip.MustParseAddr("fd00::1"), Destination: netip.MustParseAddr("fd00::2"), DSCP: 26, ECN: 2,
+			Hops: 64, FlowLabel: 0xFEDCB, SourcePort: 0xC123, Header: h}
+		if v.Opcode.HasPayload() && v.Pad > 0 {
+			v.Payload = []byte{1}
+		}
+		f.Add(v.AppendSealed(nil, d), d == EveryRETH)
+	})
+	f.Fuzz(func(t *testing.T, b []byte, everyRETH bool) {
+		d := dialect(everyRETH)
+		var v Datagram
+		n, refusal := ParseDatagram(b[:len(b):len(b)], d, &v)
+		if refusal != Accepted {
+			return
+		}
+		made := v.Append(nil, d)
+		want := append([]byte(nil), b[:n]...)
+		reserved(want[len(want)-len(v.Payload)-int(v.Pad)-ICRCSize-v.Header.Size(d):], &v.Header)
+		if !bytes.Equal(made, want) {
+			t.Fatalf("%v: %x became %x", v.Opcode, want, made)
+		}
+		made = v.AppendSealed(made[:0], d)
+		if !Intact(made) {
+			t.Fatalf("%v: the ICRC of %x does not hold", v.Opcode, made)
+		}
+		var again Datagram
+		if n, r := ParseDatagram(made, d, &again); r != Accepted || n != len(made) || !equal(&again, &v) {
+			t.Fatalf("%v: read back as %+v, was %+v (%v)", v.Opcode, again, v, r)
+		}
+	})
+}
+
+func equal(a, b *Datagram) bool {
+	x, y := *a, *b
+	if !bytes.Equal(x.Payload, y.Payload) || !bytes.Equal(x.Options, y.Options) {
+		return false
+	}
+	return x.Header == y.Header && x.Source == y.Source && x.Destination == y.Destination && x.DSCP == y.DSCP && x.ECN == y.ECN &&
+		x.Hops == y.Hops && x.Identification == y.Identification && x.DontFragment == y.DontFragment && x.Checksum == y.Checksum &&
+		x.FlowLabel == y.FlowLabel && x.SourcePort == y.SourcePort && x.UDPChecksum == y.UDPChecksum && x.PadBytes == y.PadBytes &&
+		x.ICRC == y.ICRC
 }
 
 // FuzzICRC checks that the checksum takes any bytes, and that a flipped payload bit is noticed.
 func FuzzICRC(f *testing.F) {
 	f.Add([]byte("E\x02\x00L\x00\x00@\x00@\x11"), uint16(3))
 	f.Add(bytes.Repeat([]byte{0x60}, 80), uint16(70))
+	seeds(f, func(datagram []byte) { f.Add(datagram, uint16(len(datagram)-1)) })
 	f.Fuzz(func(t *testing.T, b []byte, at uint16) {
 		want, ok := ICRC(b)
 		i := int(at)
