@@ -31,7 +31,7 @@ var arrows = []struct {
 	{"transport/core", []string{"transport/instant", "transport/param", "transport/wire", "congestion", "spray"}, "the protocol knows neither clock nor socket nor fabric"},
 	{"transport/udp", []string{"transport/instant", "transport/core", "transport/wire"}, "the socket carrier knows the seam and the formats, not what a PDC is"},
 	{"emulator", []string{"transport/instant", "transport/param", "transport/core"}, "the fabric knows the seam, not the protocols"},
-	{"compare/rocev2/wire", []string{"transport/instant"}, "formats know bytes, and the units of their timer codes"},
+	{"compare/rocev2/wire", []string{"transport/instant", "transport/wire/encap"}, "formats know bytes, what lies around them, and the units of their timer codes"},
 	{"compare", []string{"compare", "emulator", "transport", "congestion", "spray"}, "comparisons use everything below"},
 	{"cmd", []string{"compare"}, "the command is wiring"},
 }

@@ -8,25 +8,19 @@ type Refusal uint8
 // Reasons to refuse a packet.
 const (
 	Accepted     Refusal = iota
-	TooShort             // ends inside its headers (IP and UDP too), padding or ICRC
+	TooShort             // ends inside its headers, padding or ICRC
 	BadVersion           // TVer is not 0
 	BadOpcode            // reserved, or of a transport that is not spoken here
 	BadPadding           // padding without payload, or in a First or Middle packet
 	StrayPayload         // payload behind an opcode that has none
 	BadCNP               // BECN clear, or the fill is not zero
-
-	// Of whole datagrams only.
-
-	NotIP       // neither IPv4 nor IPv6
-	NotRoCE     // not UDP, or another port
-	Fragment    // of an IPv4 datagram
-	BadLength   // the lengths of IP and UDP do not fit each other or the bytes
-	NumRefusals = int(BadLength) + 1
+	BadEnvelope          // of a Datagram: IP or UDP headers that are damaged, extended, of a fragment or of something else
+	NumRefusals  = int(BadEnvelope) + 1
 )
 
 func (r Refusal) String() string {
 	return [...]string{"accepted", "too short", "bad transport version", "bad opcode", "bad padding", "stray payload",
-		"bad CNP", "not IP", "not RoCE v2", "fragment", "bad length"}[r]
+		"bad CNP", "bad IP or UDP header"}[r]
 }
 
 // Parse reads the headers at the front of b in dialect d and returns how many bytes they take. Of h it

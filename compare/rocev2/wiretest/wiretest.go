@@ -3,22 +3,20 @@
 package wiretest
 
 import (
-	"bytes"
-	"compress/gzip"
-	"encoding/binary"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"path"
 	"strings"
 
+	"github.com/weft-transport/weft/compare/capture"
 	"github.com/weft-transport/weft/transport/instant"
 )
 
-// A Frame is one captured Ethernet frame that holds an IP packet.
+// A Frame is one captured packet.
 type Frame struct {
 	At       instant.Time // since the first frame of the file
-	Ethernet []byte       // the 14 bytes of the Ethernet header
 	Datagram []byte       // from the IP header on, Ethernet padding included
 }
 
@@ -28,8 +26,8 @@ type Capture struct {
 	Frames []Frame
 }
 
-// Read reads all captures in a directory, by name: NAME.pcap and NAME.pcap.gz. If NAME exists as both, the plain
-// one is read.
+// Read reads all captures in a directory, by name: NAME.pcap and NAME.pcap.gz. They must hold IP packets in Ethernet
+// frames. If NAME exists as both, the plain one is read.
 func Read(dir fs.FS) ([]Capture, error) {
 	files, err := fs.Glob(dir, "*.pcap*")
 	if err != nil {
@@ -37,13 +35,12 @@ func Read(dir fs.FS) ([]Capture, error) {
 	}
 	var all []Capture
 	for _, file := range files { // sorted: NAME.pcap before NAME.pcap.gz
-		name, packed := strings.CutSuffix(file, ".gz")
-		name, ok := strings.CutSuffix(path.Base(name), ".pcap")
+		name, ok := strings.CutSuffix(strings.TrimSuffix(path.Base(file), ".gz"), ".pcap")
 		if !ok || len(all) > 0 && all[len(all)-1].Name == name {
 			continue
 		}
 		c := Capture{Name: name}
-		if c.Frames, err = open(dir, file, packed); err != nil {
+		if c.Frames, err = read(dir, file); err != nil {
 			return nil, fmt.Errorf("%s: %w", file, err)
 		}
 		all = append(all, c)
@@ -51,43 +48,32 @@ func Read(dir fs.FS) ([]Capture, error) {
 	return all, nil
 }
 
-func open(dir fs.FS, file string, packed bool) ([]Frame, error) {
-	b, err := fs.ReadFile(dir, file)
-	if err == nil && packed {
-		var z *gzip.Reader
-		if z, err = gzip.NewReader(bytes.NewReader(b)); err == nil {
-			b, err = io.ReadAll(z)
-		}
-	}
+func read(dir fs.FS, name string) (frames []Frame, err error) {
+	file, err := dir.Open(name)
 	if err != nil {
 		return nil, err
 	}
-	return Frames(b)
-}
-
-// Frames takes a capture apart: pcap in little-endian order, microseconds, Ethernet, whole packets.
-func Frames(file []byte) ([]Frame, error) {
-	const header, record, ethernet = 24, 16, 14
-	if len(file) < header || binary.LittleEndian.Uint32(file) != 0xA1B2C3D4 || binary.LittleEndian.Uint32(file[20:]) != 1 {
-		return nil, fmt.Errorf("expected a little-endian pcap file with microseconds and Ethernet frames")
+	defer file.Close()
+	r, err := capture.NewReader(file)
+	if err != nil {
+		return nil, err
 	}
-	var frames []Frame
-	var start int64 // microseconds since 1970: too many for picoseconds
-	for rest := file[header:]; len(rest) > 0; {
-		if len(rest) < record {
-			return nil, fmt.Errorf("frame %d: cut short", len(frames))
+	var start int64
+	var f capture.Frame
+	for {
+		err := r.Next(&f)
+		if errors.Is(err, io.EOF) {
+			return frames, nil
 		}
-		at := int64(binary.LittleEndian.Uint32(rest))*1e6 + int64(binary.LittleEndian.Uint32(rest[4:]))
-		size := int(binary.LittleEndian.Uint32(rest[8:]))
-		if size < ethernet || len(rest) < record+size || size != int(binary.LittleEndian.Uint32(rest[12:])) {
-			return nil, fmt.Errorf("frame %d: cut short", len(frames))
+		if err != nil {
+			return nil, err
+		}
+		if f.Interface.Link != capture.LinkEthernet || len(f.Data) < 14 || f.Snapped() {
+			return nil, fmt.Errorf("frame %d: expected a whole Ethernet frame", f.Number)
 		}
 		if len(frames) == 0 {
-			start = at
+			start = f.Time.UnixNano()
 		}
-		frame := rest[record : record+size]
-		frames = append(frames, Frame{At: instant.Time(at-start) * instant.Microsecond, Ethernet: frame[:ethernet], Datagram: frame[ethernet:]})
-		rest = rest[record+size:]
+		frames = append(frames, Frame{At: instant.Time(f.Time.UnixNano()-start) * instant.Nanosecond, Datagram: append([]byte(nil), f.Data[14:]...)})
 	}
-	return frames, nil
 }
