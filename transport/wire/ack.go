@@ -7,6 +7,7 @@ type AckFlags uint8
 
 // Flags of acknowledgements. AckClear and AckClose are two values of one two-bit field.
 const (
+	AckExpect AckFlags = 0x40 // reserved; the reference provider sends an expected PSN of four bytes behind such an ACK
 	AckMarked AckFlags = 0x20 // the packet that caused the ACK carried CE
 	AckRetx   AckFlags = 0x10 // and was a retransmission
 	AckProbe  AckFlags = 0x08 // answers a PROBE: Opaque instead of Offset
@@ -14,7 +15,7 @@ const (
 	AckClose  AckFlags = 0x04 // the target asks for the context to be closed
 )
 
-var ackFlagNames = []flagName{{0x20, "m"}, {0x10, "retx"}, {0x08, "p"}, {0x04, "close"}, {0x02, "clear"}}
+var ackFlagNames = []flagName{{0x40, "expect"}, {0x20, "m"}, {0x10, "retx"}, {0x08, "p"}, {0x04, "close"}, {0x02, "clear"}}
 
 func (f AckFlags) String() string { return flagString(ackFlagNames, uint8(f)) }
 
@@ -59,7 +60,8 @@ func (a *Ack) put(b []byte, t Type) {
 	binary.BigEndian.PutUint16(b[10:], a.DPDCID)
 }
 
-func (a *Ack) get(b []byte, p Prologue) Reason {
+// read takes the fields from b, which holds at least AckSize bytes.
+func (a *Ack) read(b []byte, p Prologue) Reason {
 	a.Next, a.Flags = p.Next(), AckFlags(p.Flags())
 	second := binary.BigEndian.Uint16(b[2:])
 	if a.Flags&AckProbe != 0 {
@@ -89,8 +91,7 @@ func (a *Ack) Parse(b []byte) (why Reason) {
 	if why != OK {
 		return why
 	}
-	why = a.get(b, p)
-	return why
+	return a.read(b, p)
 }
 
 // A CCType says what the last eight bytes of an ACK_CC hold.
@@ -105,7 +106,7 @@ const (
 
 var ccNames = [...]string{"NSCC", "CREDIT"}
 
-func (c CCType) String() string { return name(ccNames[:], int(c)) }
+func (c CCType) String() string { return nameOrVendor(ccNames[:], int(c), 14, 15) }
 
 // Special values of fields of AckCC.
 const (
@@ -149,13 +150,18 @@ type AckCC struct {
 // Put writes the header and returns 32.
 func (a *AckCC) Put(b []byte) int {
 	_ = b[AckCCSize-1]
-	a.put(b, TypeAckCC)
+	a.putMap(b, TypeAckCC)
+	binary.BigEndian.PutUint64(b[24:], a.state())
+	return AckCCSize
+}
+
+// putMap writes the first 24 bytes, which ACK_CCX has too.
+func (a *AckCC) putMap(b []byte, t Type) {
+	a.put(b, t)
 	b[12] = uint8(a.CCType)<<4 | a.CCFlags&15
 	b[13] = a.MPR
 	binary.BigEndian.PutUint16(b[14:], uint16(a.SackOffset))
 	binary.BigEndian.PutUint64(b[16:], a.Sack)
-	binary.BigEndian.PutUint64(b[24:], a.state())
-	return AckCCSize
 }
 
 func (a *AckCC) state() uint64 {
@@ -182,19 +188,26 @@ func (a *AckCC) Parse(b []byte) (why Reason) {
 	if why != OK {
 		return why
 	}
-	if why = a.get(b, p); why != OK {
-		return why
-	}
+	return a.read(b, p)
+}
+
+func (a *AckCC) readMap(b []byte, p Prologue) Reason {
 	a.CCType, a.CCFlags, a.MPR = CCType(b[12]>>4), b[12]&15, b[13]
 	a.SackOffset = int16(binary.BigEndian.Uint16(b[14:]))
 	a.Sack = binary.BigEndian.Uint64(b[16:])
+	return a.Ack.read(b, p)
+}
+
+// read takes the fields from b, which holds at least AckCCSize bytes.
+func (a *AckCC) read(b []byte, p Prologue) Reason {
+	why := a.readMap(b, p)
 	s := binary.BigEndian.Uint64(b[24:])
 	a.OOO = uint16(s)
 	if a.CCType == CCCredit {
 		a.Credit = uint32(s >> 40)
-		return OK
+		return why
 	}
 	a.ServiceTime, a.Restore = uint16(s>>48), s>>47&1 != 0
 	a.Penalty, a.RcvdBytes = uint8(s>>40&0x7f), uint32(s>>16&0xffffff)
-	return OK
+	return why
 }

@@ -15,8 +15,12 @@ var rudiFlagNames = []flagName{{0x20, "m"}, {0x10, "retx"}}
 
 func (f RUDIFlags) String() string { return flagString(rudiFlagNames, uint8(f)) }
 
-// A RUDI is the PDS header of an idempotent request or its response: prologue, two reserved
-// bytes, four bytes of packet id.
+// A RUDI is the PDS header of an idempotent request or its response.
+//
+//	 0               2               4               6
+//	+---------------+---------------+-------------------------------+
+//	|   prologue    |   reserved    |           packet id           |
+//	+---------------+---------------+-------------------------------+
 type RUDI struct {
 	Type     Type // TypeRUDI or TypeRUDIResp
 	Next     Next
@@ -38,7 +42,13 @@ func ParseRUDI(b []byte) (r RUDI, why Reason) {
 	if why != OK {
 		return r, why
 	}
-	return RUDI{Type: p.Type(), Next: p.Next(), Flags: RUDIFlags(p.Flags()), PacketID: binary.BigEndian.Uint32(b[4:])}, OK
+	r.read(b, p)
+	return r, OK
+}
+
+// read takes the fields from b, which holds at least RUDISize bytes.
+func (r *RUDI) read(b []byte, p Prologue) {
+	r.Type, r.Next, r.Flags, r.PacketID = p.Type(), p.Next(), RUDIFlags(p.Flags()), binary.BigEndian.Uint32(b[4:])
 }
 
 // PutUUD writes the PDS header of an unreliable request, prologue and two reserved bytes,
@@ -71,16 +81,23 @@ type TSS struct {
 	Counter   uint64 // 48 bits
 }
 
+// Size returns the header's length on the wire, 12 or 16.
+func (t *TSS) Size() int {
+	if t.HasSource {
+		return TSSWithSourceSize
+	}
+	return TSSSize
+}
+
 // Put writes the header and returns its length, 12 or 16.
 func (t *TSS) Put(b []byte) int {
 	first := uint32(TypeTSS)<<27 | t.Domain&0xffffff
 	if t.Key {
 		first |= 1 << 24
 	}
-	size := TSSSize
+	size := t.Size()
 	if t.HasSource {
 		first |= 1 << 26
-		size = TSSWithSourceSize
 		binary.BigEndian.PutUint32(b[4:], t.Source)
 	}
 	binary.BigEndian.PutUint32(b, first)
@@ -98,11 +115,11 @@ func ParseTSS(b []byte) (t TSS, why Reason) {
 		return t, BadType
 	}
 	t.HasSource, t.Key, t.Domain = first>>26&1 != 0, first>>24&1 != 0, first&0xffffff
-	size := TSSSize
+	size := t.Size()
+	if len(b) < size {
+		return t, Short
+	}
 	if t.HasSource {
-		if size = TSSWithSourceSize; len(b) < size {
-			return t, Short
-		}
 		t.Source = binary.BigEndian.Uint32(b[4:])
 	}
 	tsc := binary.BigEndian.Uint64(b[size-8:])

@@ -59,6 +59,15 @@ type Control struct {
 	PSN       uint32
 	Payload   uint32
 	Features  uint32 // NEGOTIATION only: feature mask, bit 0 SYN_RETX_TRANSFER
+	Bare      bool   // NEGOTIATION only: 16 bytes, without Features, as specified before 1.0.3
+}
+
+// Size returns the header's length on the wire, 16 or 20.
+func (c *Control) Size() int {
+	if c.Control != ControlNegotiation || c.Bare {
+		return ControlSize
+	}
+	return NegotiationSize
 }
 
 // Put writes the header and returns its length, 16, or 20 for NEGOTIATION.
@@ -74,7 +83,7 @@ func (c *Control) Put(b []byte) int {
 	}
 	binary.BigEndian.PutUint16(b[10:], to)
 	binary.BigEndian.PutUint32(b[12:], c.Payload)
-	if c.Control != ControlNegotiation {
+	if c.Control != ControlNegotiation || c.Bare {
 		return ControlSize
 	}
 	binary.BigEndian.PutUint32(b[16:], c.Features)
@@ -94,9 +103,12 @@ func (c *Control) Parse(b []byte) (why Reason) {
 	if why != OK {
 		return why
 	}
-	if p.Control() > lastControl {
-		return BadControl
-	}
+	return c.read(b, p)
+}
+
+// read takes the fields from b, which holds at least ControlSize bytes. A NEGOTIATION ends where b ends, after
+// 16 bytes or after 20.
+func (c *Control) read(b []byte, p Prologue) Reason {
 	c.Control, c.Flags = p.Control(), ControlFlags(p.Flags())
 	c.Opaque = binary.BigEndian.Uint16(b[2:])
 	c.PSN = binary.BigEndian.Uint32(b[4:])
@@ -106,15 +118,16 @@ func (c *Control) Parse(b []byte) (why Reason) {
 		c.Info, c.PSNOffset, c.DPDCID = uint8(c.DPDCID>>12), c.DPDCID&MaxPSNOffset, 0
 	}
 	c.Payload = binary.BigEndian.Uint32(b[12:])
-	if c.SPDCID == 0 {
+	if c.Control == ControlNegotiation {
+		if c.Bare = len(b) < NegotiationSize; !c.Bare {
+			c.Features = binary.BigEndian.Uint32(b[16:])
+		}
+	}
+	switch {
+	case c.Control > lastControl:
+		return BadControl
+	case c.SPDCID == 0:
 		return BadPDCID
 	}
-	if c.Control != ControlNegotiation {
-		return OK
-	}
-	if len(b) < NegotiationSize {
-		return Short
-	}
-	c.Features = binary.BigEndian.Uint32(b[16:])
 	return OK
 }

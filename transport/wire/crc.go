@@ -25,28 +25,38 @@ func EntropyPart(ev uint16) [4]byte { return [4]byte{byte(ev >> 8), byte(ev)} }
 // A CRCOrder is the order in which the four bytes of the trailer are sent.
 type CRCOrder uint8
 
-// Orders of the trailer. Most significant byte first is what captures of the reference
+// Orders of the trailer, of which there is none as well. Most significant byte first is what captures of the reference
 // provider show; descriptions of it say least first.
 const (
 	MostFirst CRCOrder = iota
 	LeastFirst
+	CRCOff // no trailer is sent
 )
 
-func (o CRCOrder) String() string {
-	return name([]string{"most significant byte first", "least significant byte first"}, int(o))
-}
+var orderNames = [...]string{"most significant byte first", "least significant byte first", "off"}
 
-// PutCRC writes the trailer and returns 4.
-func PutCRC(b []byte, crc uint32, o CRCOrder) int {
-	if o == LeastFirst {
-		binary.LittleEndian.PutUint32(b, crc)
-	} else {
-		binary.BigEndian.PutUint32(b, crc)
+func (o CRCOrder) String() string { return name(orderNames[:], int(o)) }
+
+// Size returns the bytes of the trailer, 4 or 0.
+func (o CRCOrder) Size() int {
+	if o == CRCOff {
+		return 0
 	}
 	return CRCSize
 }
 
-// ParseCRC reads the trailer.
+// PutCRC writes the trailer and returns its length.
+func PutCRC(b []byte, crc uint32, o CRCOrder) int {
+	switch o {
+	case MostFirst:
+		binary.BigEndian.PutUint32(b, crc)
+	case LeastFirst:
+		binary.LittleEndian.PutUint32(b, crc)
+	}
+	return o.Size()
+}
+
+// ParseCRC reads the trailer of a packet that has one.
 func ParseCRC(b []byte, o CRCOrder) (uint32, Reason) {
 	if len(b) < CRCSize {
 		return 0, Short

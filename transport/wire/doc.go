@@ -29,7 +29,7 @@ const (
 	RequestCCSize         = 16 // RUD_CC_REQ, ROD_CC_REQ
 	AckSize               = 12
 	AckCCSize             = 32
-	AckCCXSize            = 40 // vendor state: its size only
+	AckCCXSize            = 40
 	NackSize              = 16
 	NackCCXSize           = 32
 	ControlSize           = 16
@@ -45,8 +45,10 @@ const (
 	ResponseDataSize      = 20
 	ResponseDataSmallSize = 12
 	AtomicSize            = 4  // extension of atomic requests
+	CompareSwapSize       = 36 // extension of atomic requests that compare and swap
 	RendezvousSize        = 24 // extension of rendezvous sends
 	CRCSize               = 4
+	ICVSize               = 16 // behind a TSS header, instead of the CRC
 )
 
 // Port is the UDP destination port of every packet in both directions; the source port is

@@ -46,19 +46,23 @@ const (
 	NackSESInProgress  NackCode = 0x18 // RCVD_SES_PROCG
 	NackUnexpEvent     NackCode = 0x19 // fatal
 	NackRcvrInferLoss  NackCode = 0x1a
+	NackExpNormal      NackCode = 0xfd // experimental; the context goes on
+	NackExpError       NackCode = 0xfe // experimental; an error of the context that it survives
+	NackExpFatal       NackCode = 0xff // experimental; fatal
 )
 
 var nackNames = [...]string{"", "TRIMMED", "TRIMMED_LASTHOP", "TRIMMED_ACK", "NO_PDC_AVAIL", "NO_CCC_AVAIL", "NO_BITMAP",
 	"NO_PKT_BUFFER", "NO_GTD_DEL_AVAIL", "NO_SES_MSG_AVAIL", "NO_RESOURCE", "PSN_OOR_WINDOW", "", "ROD_OOO", "INV_DPDCID",
 	"PDC_HDR_MISMATCH", "CLOSING", "CLOSING_IN_ERR", "PKT_NOT_RCVD", "GTD_RESP_UNAVAIL", "ACK_WITH_DATA", "INVALID_SYN",
-	"PDC_MODE_MISMATCH", "NEW_START_PSN", "RCVD_SES_PROCG", "UNEXP_EVENT", "RCVR_INFER_LOSS"}
+	"PDC_MODE_MISMATCH", "NEW_START_PSN", "RCVD_SES_PROCG", "UNEXP_EVENT", "RCVR_INFER_LOSS",
+	NackExpNormal: "EXP_NORMAL", NackExpError: "EXP_ERROR", NackExpFatal: "EXP_FATAL"}
 
 func (c NackCode) String() string { return name(nackNames[:], int(c)) }
 
 // Fatal tells whether the code ends the context at its source.
 func (c NackCode) Fatal() bool {
 	switch c {
-	case NackInvDPDCID, NackHdrMismatch, NackClosing, NackClosingInErr, NackGtdRespUnavail, NackInvalidSyn, NackModeMismatch, NackUnexpEvent, 0xff:
+	case NackInvDPDCID, NackHdrMismatch, NackClosing, NackClosingInErr, NackGtdRespUnavail, NackInvalidSyn, NackModeMismatch, NackUnexpEvent, NackExpFatal:
 		return true
 	}
 	return false
@@ -72,7 +76,11 @@ func (c NackCode) Fatal() bool {
 //	+---------------+-------+-------+-------------------------------+
 //	|    spdcid     |    dpdcid     |       payload, by code        |
 //	+---------------+---------------+-------------------------------+
+//
+// Payload holds the expected PSN with ROD_OOO, the new Start_PSN with NEW_START_PSN, and with CLOSING_IN_ERR, from the
+// reference provider, how many packets were outstanding.
 type Nack struct {
+	Next    Next // sent as NextNone; whatever arrives, no SES header follows
 	Flags   NackFlags
 	Code    NackCode
 	Vendor  uint8
@@ -84,14 +92,18 @@ type Nack struct {
 
 // Put writes the header and returns 16.
 func (n *Nack) Put(b []byte) int {
+	n.put(b, TypeNack)
+	return NackSize
+}
+
+func (n *Nack) put(b []byte, t Type) {
 	_ = b[NackSize-1]
-	binary.BigEndian.PutUint16(b, uint16(MakePrologue(TypeNack, 0, uint8(n.Flags))))
+	binary.BigEndian.PutUint16(b, uint16(MakePrologue(t, uint8(n.Next), uint8(n.Flags))))
 	b[2], b[3] = uint8(n.Code), n.Vendor
 	binary.BigEndian.PutUint32(b[4:], n.PSN)
 	binary.BigEndian.PutUint16(b[8:], n.SPDCID)
 	binary.BigEndian.PutUint16(b[10:], n.DPDCID)
 	binary.BigEndian.PutUint32(b[12:], n.Payload)
-	return NackSize
 }
 
 // ParseNack reads a NACK.
@@ -107,11 +119,16 @@ func (n *Nack) Parse(b []byte) (why Reason) {
 	if why != OK {
 		return why
 	}
-	n.Flags = NackFlags(p.Flags())
+	n.read(b, p)
+	return OK
+}
+
+// read takes the fields from b, which holds at least NackSize bytes.
+func (n *Nack) read(b []byte, p Prologue) {
+	n.Next, n.Flags = p.Next(), NackFlags(p.Flags())
 	n.Code, n.Vendor = NackCode(b[2]), b[3]
 	n.PSN = binary.BigEndian.Uint32(b[4:])
 	n.SPDCID = binary.BigEndian.Uint16(b[8:])
 	n.DPDCID = binary.BigEndian.Uint16(b[10:])
 	n.Payload = binary.BigEndian.Uint32(b[12:])
-	return OK
 }

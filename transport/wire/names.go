@@ -10,6 +10,14 @@ func name(words []string, code int) string {
 	return strconv.Itoa(code)
 }
 
+// nameOrVendor names a code point of a set that leaves a range to vendors.
+func nameOrVendor(words []string, code, first, last int) string {
+	if code >= first && code <= last {
+		return "VENDOR_0x" + strconv.FormatInt(int64(code), 16)
+	}
+	return name(words, code)
+}
+
 // A flagName names one bit of a flag field.
 type flagName struct {
 	bit  uint8

@@ -77,6 +77,11 @@ func (r *Request) Parse(b []byte) (why Reason) {
 	if why != OK {
 		return why
 	}
+	return r.read(b, p)
+}
+
+// read takes the fields from b, which holds at least RequestSize bytes.
+func (r *Request) read(b []byte, p Prologue) Reason {
 	r.Type, r.Next, r.Flags = p.Type(), p.Next(), RequestFlags(p.Flags())
 	r.ClearOffset = int16(binary.BigEndian.Uint16(b[2:]))
 	r.PSN = binary.BigEndian.Uint32(b[4:])

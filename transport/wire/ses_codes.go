@@ -28,7 +28,7 @@ const (
 var opcodeNames = [...]string{"NO_OP", "WRITE", "READ", "ATOMIC", "FETCHING_ATOMIC", "SEND", "RENDEZVOUS_SEND", "DATAGRAM_SEND", "DEFERRABLE_SEND",
 	"TAGGED_SEND", "RENDEZVOUS_TSEND", "DEFERRABLE_TSEND", "DEFERRABLE_RTR", "TSEND_ATOMIC", "TSEND_FETCH_ATOMIC", "MSG_ERROR", OpExtended: "EXTENDED"}
 
-func (o Opcode) String() string { return name(opcodeNames[:], int(o)) }
+func (o Opcode) String() string { return nameOrVendor(opcodeNames[:], int(o), 0x30, 0x3e) }
 
 // SESFlags are the flags of semantic requests.
 type SESFlags uint8
@@ -50,7 +50,7 @@ func (f SESFlags) String() string { return flagString(sesFlagNames, uint8(f)) }
 // A ResponseOp is the opcode of a semantic response, six bits.
 type ResponseOp uint8
 
-// Opcodes of responses.
+// Opcodes of responses. 0x30 to 0x3f belong to vendors.
 const (
 	RespDefault  ResponseOp = 0 // success that needs no storage
 	RespResponse ResponseOp = 1
@@ -60,12 +60,12 @@ const (
 
 var responseOpNames = [...]string{"DEFAULT", "RESPONSE", "RESPONSE_W_DATA", "NO_RESPONSE"}
 
-func (o ResponseOp) String() string { return name(responseOpNames[:], int(o)) }
+func (o ResponseOp) String() string { return nameOrVendor(responseOpNames[:], int(o), 0x30, 0x3f) }
 
 // A ResponseList says which list of buffers a response is about.
 type ResponseList uint8
 
-// Lists of buffers.
+// Lists of buffers. 2 and 3 belong to vendors.
 const (
 	ListExpected ResponseList = 0
 	ListOverflow ResponseList = 1
@@ -73,12 +73,12 @@ const (
 
 var listNames = [...]string{"expected", "overflow"}
 
-func (l ResponseList) String() string { return name(listNames[:], int(l)) }
+func (l ResponseList) String() string { return nameOrVendor(listNames[:], int(l), 2, 3) }
 
 // A ReturnCode is the outcome of a semantic request, six bits.
 type ReturnCode uint8
 
-// Return codes.
+// Return codes. 0x30 to 0x37 belong to vendors, the others that are missing are reserved.
 const (
 	RCNull              ReturnCode = 0x00
 	RCOK                ReturnCode = 0x01
@@ -126,7 +126,7 @@ var returnNames = [...]string{"NULL", "OK", "BAD_GENERATION", "DISABLED", "DISAB
 	"PERM_VIOLATION", "OP_VIOLATION", "BAD_INDEX", "BAD_PID", "BAD_JOB_ID", "BAD_MKEY", "BAD_ADDR", "CANCELLED", "UNDELIVERABLE", "UNCOR",
 	"UNCOR_TRNSNT", "TOO_LONG", "INITIATOR_ERR", "DROPPED", RCExtended: "EXTENDED"}
 
-func (c ReturnCode) String() string { return name(returnNames[:], int(c)) }
+func (c ReturnCode) String() string { return nameOrVendor(returnNames[:], int(c), 0x30, 0x37) }
 
 // Success tells whether the request was carried out: OK, or NULL, which answers duplicates.
 func (c ReturnCode) Success() bool { return c == RCOK || c == RCNull }
@@ -134,7 +134,7 @@ func (c ReturnCode) Success() bool { return c == RCOK || c == RCNull }
 // An AtomicOp is the operation of an atomic request.
 type AtomicOp uint8
 
-// Atomic operations.
+// Atomic operations. 0xe0 to 0xfe belong to vendors.
 const (
 	AtomicMin AtomicOp = iota
 	AtomicMax
@@ -162,12 +162,15 @@ const (
 var atomicNames = [...]string{"MIN", "MAX", "SUM", "DIFF", "PROD", "LOR", "LAND", "BOR", "BAND", "LXOR", "BXOR", "READ", "WRITE",
 	"CSWAP", "CSWAP_NE", "CSWAP_LE", "CSWAP_LT", "CSWAP_GE", "CSWAP_GT", "MSWAP", "INVAL"}
 
-func (o AtomicOp) String() string { return name(atomicNames[:], int(o)) }
+func (o AtomicOp) String() string { return nameOrVendor(atomicNames[:], int(o), 0xe0, 0xfe) }
+
+// Swaps tells whether the operation compares or masks and swaps, and so has a CompareSwap for extension.
+func (o AtomicOp) Swaps() bool { return o >= AtomicCSwap && o <= AtomicMSwap }
 
 // A DataType is the operand type of an atomic request.
 type DataType uint8
 
-// Operand types.
+// Operand types. 0xe0 to 0xfe belong to vendors.
 const (
 	TypeInt8 DataType = iota
 	TypeUint8
@@ -192,4 +195,4 @@ const (
 var dataTypeNames = [...]string{"INT8", "UINT8", "INT16", "UINT16", "INT32", "UINT32", "INT64", "UINT64", "INT128", "UINT128", "FLOAT", "DOUBLE",
 	"FLOAT_COMPLEX", "DOUBLE_COMPLEX", "LONG_DOUBLE", "LONG_DOUBLE_COMPLEX", "BF16", "FP16"}
 
-func (d DataType) String() string { return name(dataTypeNames[:], int(d)) }
+func (d DataType) String() string { return nameOrVendor(dataTypeNames[:], int(d), 0xe0, 0xfe) }

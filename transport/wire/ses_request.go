@@ -31,14 +31,20 @@ func putCommon(b []byte, op Opcode, f SESFlags, id uint16, t *Target) {
 }
 
 func getCommon(b []byte, t *Target) (Opcode, SESFlags, uint16, Reason) {
-	if b[1]>>6 != 0 {
-		return 0, 0, 0, BadVersion
-	}
 	word := binary.BigEndian.Uint32(b[4:])
 	t.Generation, t.JobID = uint8(word>>24), word&0xffffff
 	word = binary.BigEndian.Uint32(b[8:])
 	t.PIDOnFEP, t.ResourceIndex = uint16(word>>16&0xfff), uint16(word&0xfff)
-	return Opcode(b[0] & 0x3f), SESFlags(b[1] & 0x3f), binary.BigEndian.Uint16(b[2:]), OK
+	return Opcode(b[0] & 0x3f), SESFlags(b[1] & 0x3f), binary.BigEndian.Uint16(b[2:]), version(b)
+}
+
+// version refuses an SES header of another version. All versions are read as if they were 0: a reader of captures
+// wants to see the fields, and a target answers with them.
+func version(b []byte) Reason {
+	if b[1]>>6 != 0 {
+		return BadVersion
+	}
+	return OK
 }
 
 // A Standard is the SES standard request, 44 bytes, one in every packet of a message.
@@ -100,9 +106,7 @@ func (s *Standard) Parse(b []byte) (why Reason) {
 	if len(b) < StandardSize {
 		return Short
 	}
-	if s.Opcode, s.Flags, s.MessageID, why = getCommon(b, &s.Target); why != OK {
-		return why
-	}
+	s.Opcode, s.Flags, s.MessageID, why = getCommon(b, &s.Target)
 	s.BufferOffset = binary.BigEndian.Uint64(b[12:])
 	s.Initiator = binary.BigEndian.Uint32(b[20:])
 	s.Key = binary.BigEndian.Uint64(b[24:])
@@ -113,7 +117,7 @@ func (s *Standard) Parse(b []byte) (why Reason) {
 		s.PayloadLength, s.MessageOffset = uint16(word>>32&0x3fff), uint32(word)
 	}
 	s.RequestLength = binary.BigEndian.Uint32(b[40:])
-	return OK
+	return why
 }
 
 // PeekSES reads what even a trimmed packet keeps of a standard request: opcode, flags and
@@ -158,9 +162,7 @@ func ParseMedium(b []byte) (m Medium, why Reason) {
 	if len(b) < MediumSize {
 		return m, Short
 	}
-	if m.Opcode, m.Flags, m.RequestLength, why = getCommon(b, &m.Target); why != OK {
-		return m, why
-	}
+	m.Opcode, m.Flags, m.RequestLength, why = getCommon(b, &m.Target)
 	m.RequestLength &= 0x3fff
 	word := binary.BigEndian.Uint64(b[12:])
 	if m.Flags&SESHeaderData != 0 {
@@ -170,7 +172,7 @@ func ParseMedium(b []byte) (m Medium, why Reason) {
 	}
 	m.Initiator = binary.BigEndian.Uint32(b[20:])
 	m.Key = binary.BigEndian.Uint64(b[24:])
-	return m, OK
+	return m, why
 }
 
 // A Small is the SES small request, "optimized non-matching", 20 bytes: one packet, no key and
@@ -198,67 +200,8 @@ func ParseSmall(b []byte) (s Small, why Reason) {
 	if len(b) < SmallSize {
 		return s, Short
 	}
-	if s.Opcode, s.Flags, s.RequestLength, why = getCommon(b, &s.Target); why != OK {
-		return s, why
-	}
+	s.Opcode, s.Flags, s.RequestLength, why = getCommon(b, &s.Target)
 	s.RequestLength &= 0x3fff
 	s.BufferOffset = binary.BigEndian.Uint64(b[12:])
-	return s, OK
-}
-
-// An Atomic is the four-byte extension of atomic requests.
-type Atomic struct {
-	Op       AtomicOp
-	DataType DataType
-	Semantic uint8 // semantic_control: descriptions disagree; sent as 0
-}
-
-// Put writes the extension and returns 4.
-func (a *Atomic) Put(b []byte) int {
-	_ = b[AtomicSize-1]
-	b[0], b[1], b[2], b[3] = uint8(a.Op), uint8(a.DataType), a.Semantic, 0
-	return AtomicSize
-}
-
-// ParseAtomic reads the extension.
-func ParseAtomic(b []byte) (a Atomic, why Reason) {
-	if len(b) < AtomicSize {
-		return a, Short
-	}
-	return Atomic{AtomicOp(b[0]), DataType(b[1]), b[2]}, OK
-}
-
-// A Rendezvous is the 24-byte extension of rendezvous sends: where the rest can be read.
-//
-//	| eager length 4 | generation 1, PID and index 12 bits each | read offset 8 | read key 8 |
-type Rendezvous struct {
-	EagerLength   uint32
-	Generation    uint8
-	PIDOnFEP      uint16
-	ResourceIndex uint16
-	ReadOffset    uint64
-	ReadKey       uint64
-}
-
-// Put writes the extension and returns 24.
-func (r *Rendezvous) Put(b []byte) int {
-	_ = b[RendezvousSize-1]
-	binary.BigEndian.PutUint32(b, r.EagerLength)
-	binary.BigEndian.PutUint32(b[4:], uint32(r.Generation)<<24|uint32(r.PIDOnFEP&0xfff)<<12|uint32(r.ResourceIndex&0xfff))
-	binary.BigEndian.PutUint64(b[8:], r.ReadOffset)
-	binary.BigEndian.PutUint64(b[16:], r.ReadKey)
-	return RendezvousSize
-}
-
-// ParseRendezvous reads the extension.
-func ParseRendezvous(b []byte) (r Rendezvous, why Reason) {
-	if len(b) < RendezvousSize {
-		return r, Short
-	}
-	r.EagerLength = binary.BigEndian.Uint32(b)
-	word := binary.BigEndian.Uint32(b[4:])
-	r.Generation, r.PIDOnFEP, r.ResourceIndex = uint8(word>>24), uint16(word>>12&0xfff), uint16(word&0xfff)
-	r.ReadOffset = binary.BigEndian.Uint64(b[8:])
-	r.ReadKey = binary.BigEndian.Uint64(b[16:])
-	return r, OK
+	return s, why
 }

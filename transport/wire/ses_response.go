@@ -25,10 +25,7 @@ func putResponseHead(b []byte, l ResponseList, op ResponseOp, c ReturnCode) {
 }
 
 func getResponseHead(b []byte) (ResponseList, ResponseOp, ReturnCode, Reason) {
-	if b[1]>>6 != 0 {
-		return 0, 0, 0, BadVersion
-	}
-	return ResponseList(b[0] >> 6), ResponseOp(b[0] & 0x3f), ReturnCode(b[1] & 0x3f), OK
+	return ResponseList(b[0] >> 6), ResponseOp(b[0] & 0x3f), ReturnCode(b[1] & 0x3f), version(b)
 }
 
 // Put writes the header and returns 12.
@@ -53,14 +50,12 @@ func (r *Response) Parse(b []byte) (why Reason) {
 	if len(b) < ResponseSize {
 		return Short
 	}
-	if r.List, r.Op, r.Code, why = getResponseHead(b); why != OK {
-		return why
-	}
+	r.List, r.Op, r.Code, why = getResponseHead(b)
 	r.MessageID = binary.BigEndian.Uint16(b[2:])
 	word := binary.BigEndian.Uint32(b[4:])
 	r.Generation, r.JobID = uint8(word>>24), word&0xffffff
 	r.ModifiedLength = binary.BigEndian.Uint32(b[8:])
-	return OK
+	return why
 }
 
 // A ResponseData is the SES response with data, 20 bytes; the data follows.
@@ -96,16 +91,14 @@ func ParseResponseData(b []byte) (r ResponseData, why Reason) {
 	if len(b) < ResponseDataSize {
 		return r, Short
 	}
-	if r.List, r.Op, r.Code, why = getResponseHead(b); why != OK {
-		return r, why
-	}
+	r.List, r.Op, r.Code, why = getResponseHead(b)
 	r.MessageID = binary.BigEndian.Uint16(b[2:])
 	r.JobID = binary.BigEndian.Uint32(b[4:]) & 0xffffff
 	r.ReadMessageID = binary.BigEndian.Uint16(b[8:])
 	r.PayloadLength = binary.BigEndian.Uint16(b[10:]) & 0x3fff
 	r.ModifiedLength = binary.BigEndian.Uint32(b[12:])
 	r.MessageOffset = binary.BigEndian.Uint32(b[16:])
-	return r, OK
+	return r, why
 }
 
 // A ResponseDataSmall is the SES small response with data, 12 bytes; the data follows.
@@ -135,11 +128,9 @@ func ParseResponseDataSmall(b []byte) (r ResponseDataSmall, why Reason) {
 	if len(b) < ResponseDataSmallSize {
 		return r, Short
 	}
-	if r.List, r.Op, r.Code, why = getResponseHead(b); why != OK {
-		return r, why
-	}
+	r.List, r.Op, r.Code, why = getResponseHead(b)
 	r.PayloadLength = binary.BigEndian.Uint16(b[2:]) & 0x3fff
 	r.JobID = binary.BigEndian.Uint32(b[4:]) & 0xffffff
 	r.RequestPSN = binary.BigEndian.Uint32(b[8:])
-	return r, OK
+	return r, why
 }

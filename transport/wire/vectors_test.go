@@ -1,4 +1,4 @@
-package wire
+package wire_test
 
 import (
 	"encoding/hex"
@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	. "github.com/weft-transport/weft/transport/wire"
 )
 
 // unhex reads bytes written in pairs with spaces.

@@ -107,11 +107,11 @@ func (h *Header) parseIPv6(b []byte) Reason {
 	for {
 		h.Extra, h.Transport, h.Payload = at-IPv6Size, at, at
 		switch h.Protocol {
-		case 44: // fragment
+		case 0, 43, 60: // hop-by-hop, routing, destination options: next header, length in 8 bytes without the first
+		case 44:
 			return Fragment
 		default:
 			return OK
-		case 0, 43, 60: // hop-by-hop, routing, destination options: next header, length in 8 bytes without the first
 		}
 		if end-at < 8 {
 			return Short
