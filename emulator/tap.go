@@ -45,7 +45,7 @@ type Sighting struct {
 	Slot      uint32
 	WireBytes int64        // of the packet, LinkOverhead included
 	Queued    int64        // bytes of Class at Link, for Dropped (of QueueFull, BufferFull), Trimmed and Marked
-	Packet    *core.Packet // as it is now, and only now; nil for Paused. The payload of trimmed packets is gone
+	Packet    *core.Packet // as it is now, and only now; nil for Paused. Payload tells what trimmed packets carried
 }
 
 // A tap holds what sightings are made in: none allocates.
@@ -71,9 +71,6 @@ func (t *tap) show(f *Fabric, what Sight, link int32, i uint32) {
 	t.packet.Flags = r.flags & packetFlags
 	if r.flags&recMarked != 0 {
 		t.packet.ECN = core.CE
-	}
-	if r.flags&core.WasTrimmed != 0 {
-		t.packet.Payload.Length = 0
 	}
 	t.sighting.What, t.sighting.Link, t.sighting.Slot = what, link, i
 	t.sighting.Class, t.sighting.WireBytes, t.sighting.Packet = r.class, int64(r.size), &t.packet

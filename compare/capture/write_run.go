@@ -1,0 +1,177 @@
+package capture
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/weft-transport/weft/emulator"
+	"github.com/weft-transport/weft/transport/core"
+	"github.com/weft-transport/weft/transport/instant"
+)
+
+// A Place says where in a fabric packets are captured.
+type Place uint8
+
+// Places.
+const (
+	// AtHosts has an interface for each host: outbound frames are stamped when their transmission begins, inbound
+	// ones when their last bit has come.
+	AtHosts Place = iota
+	// AtLinks has an interface for each direction of each cable, at its far end: a frame is stamped when its last
+	// bit has come, and shows the damage that the link did.
+	AtLinks
+)
+
+// DropsPort is the name of the interface behind all others, on which dropped packets are, as they were and where they
+// were when it happened; the comment says why. They are on no other interface that they did not reach.
+const DropsPort = "dropped"
+
+// A Recording writes what happens on a fabric, as a tap of it, into a file. The comments of a frame say
+// where it was dropped, trimmed, marked or damaged, and why. Pause frames are recorded where they arrive.
+type Recording struct {
+	Framer
+	out     *Writer
+	net     *emulator.Network
+	classes []emulator.Class
+	proto   core.Proto
+	place   Place
+	drops   int    // index of DropsPort
+	packets uint64 // sent so far
+	notes   []note // by slot
+}
+
+// A note is what is remembered of a packet under way.
+type note struct {
+	packet                   uint64
+	switches                 int
+	marked, trimmed, damaged incident
+}
+
+// An incident happened to a packet at a link; at is 0 where nothing did: no packet is anywhere at the start.
+type incident struct {
+	at     instant.Time
+	link   int32
+	class  uint8
+	queued int64
+}
+
+// NewRecording begins a file: comment says what the file holds. The fabric has these classes and carries
+// one protocol, which Frames knows; the caller completes the Framer and taps the fabric with See.
+func NewRecording(file io.Writer, n *emulator.Network, classes []emulator.Class, proto core.Proto, place Place, program, comment string, limits Limits) (*Recording, error) {
+	ports := portsOf(n, place)
+	out, err := NewWriter(file, program, comment, ports, limits)
+	return &Recording{out: out, net: n, classes: classes, proto: proto, place: place, drops: len(ports) - 1}, err
+}
+
+// Flush writes what is buffered, and returns the first error of the file.
+func (r *Recording) Flush() error { return r.out.Flush() }
+
+func portsOf(n *emulator.Network, place Place) []Port {
+	var ports []Port
+	for i := range n.Links {
+		l := &n.Links[i]
+		gbps := float64(l.RateBps) / 1e9
+		switch {
+		case place == AtLinks:
+			ports = append(ports, Port{l.Name, fmt.Sprintf("far end of the link %s, %g Gbit/s, %v", l.Name, gbps, l.Delay)})
+		case int(l.From) < n.Hosts && len(ports) == int(l.From):
+			name := n.NodeNames[l.From]
+			ports = append(ports, Port{name, fmt.Sprintf("host %s, %v, %g Gbit/s", name, HostAddr(core.Addr(l.From)), gbps)})
+		}
+	}
+	return append(ports, Port{DropsPort, "packets that the fabric dropped, where it did"})
+}
+
+// See takes one sighting of a tap.
+func (r *Recording) See(now instant.Time, s *emulator.Sighting) {
+	if r.out.Full() {
+		return
+	}
+	if s.What == emulator.Paused {
+		r.pause(now, s)
+		return
+	}
+	for int(s.Slot) >= len(r.notes) {
+		r.notes = append(r.notes, note{})
+	}
+	n := &r.notes[s.Slot]
+	link := &r.net.Links[s.Link]
+	here := incident{at: now, link: s.Link, class: s.Class, queued: s.Queued}
+	switch s.What {
+	case emulator.Sent:
+		*n = note{packet: r.packets}
+		r.packets++
+		if r.place == AtHosts {
+			r.write(int(link.From), now, Outbound, s)
+		}
+	case emulator.Crossed:
+		if port, way, ok := r.port(s.Link); ok {
+			r.write(port, now, way, s)
+		}
+		n.switches++
+	case emulator.Dropped:
+		r.write(r.drops, now, Unknown, s, r.dropped(now, s))
+	case emulator.Trimmed:
+		n.trimmed = here
+	case emulator.Marked:
+		n.marked = here
+	case emulator.Damaged:
+		n.damaged = here
+	}
+}
+
+// port returns the interface at which what has crossed a link is seen.
+func (r *Recording) port(link int32) (port int, way Direction, ok bool) {
+	if r.place == AtLinks {
+		return int(link), Unknown, true
+	}
+	to := int(r.net.Links[link].To)
+	return to, Inbound, to < r.net.Hosts
+}
+
+func (r *Recording) pause(now instant.Time, s *emulator.Sighting) {
+	port, way, ok := r.port(s.Link)
+	if !ok {
+		return
+	}
+	what := "stops"
+	if s.Resume {
+		what = "goes on"
+	}
+	frame := r.Pause(r.proto, core.Class(s.Class), int(r.net.Links[s.Link].From), s.Resume)
+	r.out.Write(port, now, way, r.packets, frame, fmt.Sprintf("class %s %s at %s", r.classes[s.Class].Name, what, r.net.NodeNames[r.net.Links[s.Link].To]))
+	r.packets++
+}
+
+// write adds the frame of a packet with the comments on what has happened to it.
+func (r *Recording) write(port int, now instant.Time, way Direction, s *emulator.Sighting, comments ...string) {
+	n := &r.notes[s.Slot]
+	if i := &n.marked; i.at > 0 {
+		comments = append(comments, r.tell(i, "marked CE", "leaving"))
+	}
+	if i := &n.trimmed; i.at > 0 {
+		comments = append(comments, r.tell(i, "trimmed", "no room"))
+	}
+	if i := &n.damaged; i.at > 0 {
+		comments = append(comments, fmt.Sprintf("damaged on %s at %v: the checksum does not hold", r.net.Links[i.link].Name, i.at))
+	}
+	link := &r.net.Links[s.Link]
+	r.out.Write(port, now, way, n.packet, r.Frame(s.Packet, int(link.From), int(link.To), n.switches, s.WireBytes), comments...)
+}
+
+// tell says what happened in front of a link.
+func (r *Recording) tell(i *incident, what, why string) string {
+	return fmt.Sprintf("%s in front of %s at %v: %s, class %s has %d bytes queued", what, r.net.Links[i.link].Name, i.at, why, r.classes[i.class].Name, i.queued)
+}
+
+// dropped says why and where a packet ended.
+func (r *Recording) dropped(now instant.Time, s *emulator.Sighting) string {
+	link := &r.net.Links[s.Link]
+	switch s.Why {
+	case emulator.QueueFull, emulator.BufferFull:
+		return r.tell(&incident{at: now, link: s.Link, class: s.Class, queued: s.Queued}, "dropped", s.Why.String())
+	case emulator.NoWay:
+		return fmt.Sprintf("dropped at %s at %v: %v", r.net.NodeNames[link.To], now, s.Why)
+	}
+	return fmt.Sprintf("dropped on %s at %v: %v", link.Name, now, s.Why)
+}
