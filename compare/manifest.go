@@ -31,10 +31,11 @@ type ManifestInput struct {
 
 // withoutEffect are flags that change where and how fast results appear, but not what they are, and
 // whether they take a value.
-var withoutEffect = map[string]bool{"--workers": true, "--out": true, "--quiet": false, "--json": false}
+var withoutEffect = map[string]bool{"--workers": true, "--out": true, "--quiet": false, "--json": false,
+	"--pcap": true, "--pcap-at": true, "--pcap-snap": true, "--pcap-packets": true}
 
 // RepeatableCommand returns the arguments without the flags that do not change a result (--workers,
-// --out, --quiet, --json), in both spellings (--out x, --out=x), so that manifests of equal runs are
+// --out, --quiet, --json, --pcap and its like), in both spellings (--out x, --out=x), so that manifests of equal runs are
 // equal.
 func RepeatableCommand(args []string) []string {
 	kept := make([]string, 0, len(args))

@@ -17,10 +17,10 @@ const (
 	Paused               // a pause frame has crossed Link: its Class stops (or goes on, by Resume) at the far end
 )
 
-// A Cause says why a packet was dropped, and where.
+// A Cause says why a packet was dropped (or trimmed), and where.
 type Cause uint8
 
-// Causes of a drop.
+// Causes of a drop or a trim: the first two.
 const (
 	QueueFull  Cause = iota // in front of Link: the queue has its limit
 	BufferFull              // in front of Link: the buffer of the switch has no room left for this queue
@@ -36,7 +36,7 @@ func (c Cause) String() string {
 // A Sighting is one thing that a tap sees.
 type Sighting struct {
 	What   Sight
-	Why    Cause // of Dropped
+	Why    Cause // of Dropped; of Trimmed, why it would have been dropped
 	Resume bool  // of Paused: XON
 	Class  uint8 // that the packet travels in, or that is paused
 	Link   int32
@@ -75,6 +75,9 @@ func (t *tap) show(f *Fabric, what Sight, link int32, i uint32) {
 	t.sighting.What, t.sighting.Link, t.sighting.Slot = what, link, i
 	t.sighting.Class, t.sighting.WireBytes, t.sighting.Packet = r.class, int64(r.size), &t.packet
 	t.sighting.Queued = 0
+	if what == Trimmed {
+		t.sighting.Why = f.fullness(link, i)
+	}
 	if what == Trimmed || what == Marked || what == Dropped && t.sighting.Why <= BufferFull {
 		t.sighting.Queued = f.backlog(link, int(r.class))
 	}

@@ -51,6 +51,7 @@ func (s *seen) see(t *testing.T, n *Network) func(Time, *Sighting) {
 		case Marked:
 			require.Greater(t, g.Queued, trimClasses()[0].ECNMin)
 		case Trimmed:
+			require.Equal(t, QueueFull, g.Why)
 			require.Greater(t, g.Queued+g.WireBytes, trimClasses()[0].QueueBytes)
 		}
 	}

@@ -16,10 +16,11 @@ import (
 // A Campaign is a list of scenarios, each under all its protocols and seeds.
 type Campaign struct {
 	Scenarios     []*scenario.Scenario
-	Command       []string // arguments of the command, for the manifest
-	Workers       int      // runs at once; results do not depend on it
-	Flows, Trace  bool     // what the report and the files are to hold beside the runs
-	Contexts      bool     // samples of congestion control contexts too; they can be many
+	Command       []string     // arguments of the command, for the manifest
+	Workers       int          // runs at once; results do not depend on it
+	Flows, Trace  bool         // what the report and the files are to hold beside the runs
+	Contexts      bool         // samples of congestion control contexts too; they can be many
+	Pcap          *runner.Pcap // captures of the packets; nil: none
 	Demonstration bool
 	Progress      io.Writer // nil: quiet
 	// OnRun is called for every finished run, in the order of the results; nil: not.
@@ -121,7 +122,7 @@ func (w *work) automatic(ctx context.Context) error {
 // run makes runs and keeps their results; after is called for each.
 func (w *work) run(ctx context.Context, jobs []runner.Job, after func(i int)) error {
 	w.progress.Add(len(jobs))
-	opt := runner.Options{Flows: w.Flows, Trace: w.Trace, Contexts: w.Contexts}
+	opt := runner.Options{Flows: w.Flows, Trace: w.Trace, Contexts: w.Contexts, Pcap: w.Pcap}
 	return runner.RunAll(ctx, jobs, w.Workers, opt, func(i int, r *runner.Result) {
 		w.data.Runs = append(w.data.Runs, r.Run)
 		w.data.Flows = append(w.data.Flows, r.Flows...)

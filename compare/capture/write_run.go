@@ -52,6 +52,7 @@ type incident struct {
 	at     instant.Time
 	link   int32
 	class  uint8
+	why    emulator.Cause
 	queued int64
 }
 
@@ -96,7 +97,7 @@ func (r *Recording) See(now instant.Time, s *emulator.Sighting) {
 	}
 	n := &r.notes[s.Slot]
 	link := &r.net.Links[s.Link]
-	here := incident{at: now, link: s.Link, class: s.Class, queued: s.Queued}
+	here := incident{at: now, link: s.Link, class: s.Class, why: s.Why, queued: s.Queued}
 	switch s.What {
 	case emulator.Sent:
 		*n = note{packet: r.packets}
@@ -110,7 +111,7 @@ func (r *Recording) See(now instant.Time, s *emulator.Sighting) {
 		}
 		n.switches++
 	case emulator.Dropped:
-		r.write(r.drops, now, Unknown, s, r.dropped(now, s))
+		r.write(r.drops, now, Unknown, s, r.dropped(&here))
 	case emulator.Trimmed:
 		n.trimmed = here
 	case emulator.Marked:
@@ -147,31 +148,31 @@ func (r *Recording) pause(now instant.Time, s *emulator.Sighting) {
 func (r *Recording) write(port int, now instant.Time, way Direction, s *emulator.Sighting, comments ...string) {
 	n := &r.notes[s.Slot]
 	if i := &n.marked; i.at > 0 {
-		comments = append(comments, r.tell(i, "marked CE", "leaving"))
+		comments = append(comments, r.tell(i, "marked CE", ""))
 	}
 	if i := &n.trimmed; i.at > 0 {
-		comments = append(comments, r.tell(i, "trimmed", "no room"))
+		comments = append(comments, r.tell(i, "trimmed", i.why.String()+", "))
 	}
 	if i := &n.damaged; i.at > 0 {
-		comments = append(comments, fmt.Sprintf("damaged on %s at %v: the checksum does not hold", r.net.Links[i.link].Name, i.at))
+		comments = append(comments, fmt.Sprintf("damaged on %s at %v", r.net.Links[i.link].Name, i.at))
 	}
 	link := &r.net.Links[s.Link]
 	r.out.Write(port, now, way, n.packet, r.Frame(s.Packet, int(link.From), int(link.To), n.switches, s.WireBytes), comments...)
 }
 
-// tell says what happened in front of a link.
+// tell says what happened in front of a link, and why.
 func (r *Recording) tell(i *incident, what, why string) string {
-	return fmt.Sprintf("%s in front of %s at %v: %s, class %s has %d bytes queued", what, r.net.Links[i.link].Name, i.at, why, r.classes[i.class].Name, i.queued)
+	return fmt.Sprintf("%s in front of %s at %v: %sclass %s has %d bytes queued", what, r.net.Links[i.link].Name, i.at, why, r.classes[i.class].Name, i.queued)
 }
 
 // dropped says why and where a packet ended.
-func (r *Recording) dropped(now instant.Time, s *emulator.Sighting) string {
-	link := &r.net.Links[s.Link]
-	switch s.Why {
+func (r *Recording) dropped(here *incident) string {
+	link := &r.net.Links[here.link]
+	switch here.why {
 	case emulator.QueueFull, emulator.BufferFull:
-		return r.tell(&incident{at: now, link: s.Link, class: s.Class, queued: s.Queued}, "dropped", s.Why.String())
+		return r.tell(here, "dropped", here.why.String()+", ")
 	case emulator.NoWay:
-		return fmt.Sprintf("dropped at %s at %v: %v", r.net.NodeNames[link.To], now, s.Why)
+		return fmt.Sprintf("dropped at %s at %v: %v", r.net.NodeNames[link.To], here.at, here.why)
 	}
-	return fmt.Sprintf("dropped on %s at %v: %v", link.Name, now, s.Why)
+	return fmt.Sprintf("dropped on %s at %v: %v", link.Name, here.at, here.why)
 }

@@ -20,6 +20,7 @@ type common struct {
 	scenarioFlags
 	workFlags
 	outputFlags
+	pcapFlags
 	Out   string `help:"Directory for results and report; an empty text writes none." default:"out" placeholder:"DIR"`
 	Trace string `help:"Write samples of queues, links, and of window, rate, RTT and marks of every flow over time to this file (JSON Lines)." placeholder:"FILE"`
 	FCT   string `name:"fct" help:"Write the finished flows of each run into this directory, as rows for the scripts of HPCC." placeholder:"DIR"`
@@ -43,7 +44,9 @@ func (c *common) prepare(what *campaign.Campaign) error {
 			return err
 		}
 	}
-	return nil
+	var err error
+	what.Pcap, err = c.pcapFlags.prepare(what.Scenarios)
+	return err
 }
 
 type compareCmd struct {
@@ -130,6 +133,9 @@ func (c *common) carryOut(a *app, what *campaign.Campaign) error {
 	if len(data.Runs) > 0 {
 		if err := c.write(a, data, time.Since(begun)); err != nil {
 			return err
+		}
+		if c.Pcap != "" && !c.JSON {
+			fmt.Fprintf(a.stdout, "packets: %s\n", c.where(what.Scenarios))
 		}
 	}
 	if runner.Interrupted(err) || err != nil && a.ctx.Err() != nil {

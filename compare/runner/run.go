@@ -23,6 +23,7 @@ type Options struct {
 	Bytes    bool // messages carry real bytes, which are compared where they arrive; otherwise they are virtual
 	// Wrap puts something between a host and its card that sees every call of the seam; nil: nothing.
 	Wrap func(host int, s core.Stack) core.Stack
+	Pcap *Pcap // packets go into a file; nil: they do not
 }
 
 // A Result is what one run gave. Flows and Samples are nil unless asked for.
@@ -66,6 +67,11 @@ func (set *Setting) Run(ctx context.Context, e *scenario.Entry, seed uint64, opt
 	if opt.Contexts {
 		contexts = newContextTracer(fabric, p.hosts)
 	}
+	tape, err := set.record(p, e, seed, opt.Pcap)
+	if err != nil {
+		return fail(err)
+	}
+	defer tape.close()
 	fabric.At(0, p.begin)
 	if err := fabric.Run(ctx, set.Scenario.Horizon); err != nil {
 		return fail(err)
@@ -78,6 +84,9 @@ func (set *Setting) Run(ctx context.Context, e *scenario.Entry, seed uint64, opt
 		if err := p.runDry(ctx, set.BaseRTT); err != nil {
 			return fail(err)
 		}
+	}
+	if err := tape.close(); err != nil {
+		return fail(err)
 	}
 	if trace != nil {
 		out.Samples = trace.samples(out.Run)

@@ -7,6 +7,9 @@ require github.com/weft-transport/weft v0.0.0
 require (
 	github.com/alecthomas/kong v1.17.0 // indirect
 	github.com/goccy/go-yaml v1.19.2 // indirect
+	github.com/gopacket/gopacket v1.7.7 // indirect
+	golang.org/x/net v0.59.0 // indirect
+	golang.org/x/sys v0.50.0 // indirect
 	gonum.org/v1/gonum v0.17.0 // indirect
 )
 
