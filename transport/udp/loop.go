@@ -1,0 +1,88 @@
+package udp
+
+import (
+	"runtime"
+	"time"
+
+	"github.com/weft-transport/weft/transport/core"
+	"github.com/weft-transport/weft/transport/instant"
+)
+
+// loop drives the Stack until Close. Every turn takes what arrived, what applications ask for and what
+// time brings, and sends what may be sent. When a turn brings nothing it polls on for a while, because waking
+// a loop that sleeps costs more than a round trip (docs/PERFORMANCE.md), and then sleeps.
+func (c *Carrier) loop() {
+	defer close(c.done)
+	spin := max(c.cfg.Spin, 0)
+	poll := true
+	for {
+		worked := c.receive(poll)
+		now := c.tick()
+		c.told = now
+		if c.mail.pending() {
+			if !c.mail.run(now) {
+				return
+			}
+			worked = true
+		}
+		if c.due(now) {
+			worked = true
+		}
+		if c.pull(now) {
+			worked = true
+		}
+		if worked {
+			if c.notify != nil {
+				c.notify(now)
+			}
+			c.heard = c.now
+			poll = spin > 0
+			continue
+		}
+		left := c.left(now)
+		if c.now-c.heard < spin || left >= 0 && left < spin {
+			poll = true
+			runtime.Gosched()
+			continue
+		}
+		poll = c.sleep(left)
+	}
+}
+
+// tick reads the clock.
+func (c *Carrier) tick() core.Time {
+	t := time.Now()
+	c.now, c.wall = t.Sub(c.start), t.UnixNano()
+	return core.Time(c.now) * instant.Nanosecond
+}
+
+// due lets time pass for the Stack, and hands over packets that were held back; false if there was neither.
+func (c *Carrier) due(now core.Time) bool {
+	worked := c.held.release(c, now)
+	if d := c.stack.Deadline(); d <= now {
+		c.stats.Lateness.add((now - d).Duration())
+		c.stack.HandleTimeout(now)
+		worked = true
+	}
+	return worked
+}
+
+// left returns how long there is nothing to do by itself; negative: for ever.
+func (c *Carrier) left(now core.Time) time.Duration {
+	next := min(c.stack.Deadline(), c.held.next())
+	if next == core.Never {
+		return -1
+	}
+	return max(next-now, 0).Duration()
+}
+
+// sleep waits for packets, mail, or the time; it returns whether sockets are to be polled afterwards.
+func (c *Carrier) sleep(left time.Duration) bool {
+	c.mail.state.Or(asleep)
+	if !c.mail.pending() {
+		c.stats.Sleeps++
+		c.sys.wait(left)
+	}
+	c.mail.state.And(^uint32(asleep))
+	return false
+}

@@ -1,0 +1,5 @@
+//go:build !linux
+
+package udp
+
+func newSystem(c *Config) (system, error) { return newPortable(c) }
