@@ -125,7 +125,7 @@ type Fabric struct {
 	stopped bool
 	auditAt uint64 // number of the event after which the books are checked
 	lookAt  uint64 // and after which look is called
-	warm    uint32 // see warmUp
+	warm    [2]uint32 // see warmUp
 	broken  error
 	sampled []func(now Time)
 	tap     *tap // nil: nobody looks
@@ -133,10 +133,13 @@ type Fabric struct {
 
 // A host is one network card: its link and the Stacks behind it.
 type host struct {
+	timer  Time       // when its entry in the calendar is due; Never if there is none
+	only   core.Stack // the Stack of a host that has one: saves the way through stacks
+	warmer core.Warmer
 	uplink int32
+	turn   int32      // index of the Stack that is asked first
+	proto  core.Proto // of only
 	stacks []attached
-	turn   int  // index of the Stack that is asked first
-	timer  Time // when its entry in the calendar is due; Never if there is none
 }
 
 type attached struct {
@@ -253,7 +256,13 @@ func (f *Fabric) buildCalendar() {
 // Attach gives a host a Stack. Packets are handed to the Stack of their protocol; when several
 // share a host, its link is shared by weight.
 func (f *Fabric) Attach(h int, s core.Stack, proto core.Proto, weight int) {
-	f.hosts[h].stacks = append(f.hosts[h].stacks, attached{stack: s, proto: proto, weight: int64(max(weight, 1)) * f.cfg.MaxWireBytes})
+	hst := &f.hosts[h]
+	hst.stacks = append(hst.stacks, attached{stack: s, proto: proto, weight: int64(max(weight, 1)) * f.cfg.MaxWireBytes})
+	hst.only, hst.proto = s, proto
+	hst.warmer, _ = s.(core.Warmer)
+	if len(hst.stacks) > 1 {
+		hst.only = nil
+	}
 	f.Wake(h)
 }
 
@@ -324,29 +333,6 @@ func (f *Fabric) look() {
 	f.lookAt = min(f.auditAt, f.totals.Events+often)
 }
 
-// warmUp touches what the next two events will need while the current one is being carried out, so that the
-// memory is under way: of the one after next its link, of the next what its link leads to
-// (docs/PERFORMANCE.md).
-func (f *Fabric) warmUp(links uint32) {
-	next, after := f.cal.upcoming()
-	if after < 2*links {
-		if after >= links {
-			after -= links
-		}
-		f.warm += uint32(f.ports[after].state)
-	}
-	if next < links {
-		p := &f.ports[next]
-		i := p.wireHead
-		f.warm += uint32(f.packets.records[i].size)
-		if p.state&toHost != 0 {
-			f.warm += uint32(f.packets.cold(i).Header[0])
-		}
-	} else if next < 2*links {
-		f.warm += f.queues[f.at(int32(next-links), 0)].head
-	}
-}
-
 // arrive takes the packet at the far end of a link off the wire.
 func (f *Fabric) arrive(link int32) {
 	p := &f.ports[link]
@@ -390,10 +376,14 @@ func (f *Fabric) deliver(h int, i uint32) {
 	}
 	f.totals.Delivered++
 	f.foldHash(uint64(h), p)
-	for s := range f.hosts[h].stacks {
-		if a := &f.hosts[h].stacks[s]; a.proto == p.Proto {
-			a.stack.HandlePacket(f.now, p)
-			break
+	if hst := &f.hosts[h]; hst.only != nil && hst.proto == p.Proto {
+		hst.only.HandlePacket(f.now, p)
+	} else {
+		for s := range hst.stacks {
+			if a := &hst.stacks[s]; a.proto == p.Proto {
+				a.stack.HandlePacket(f.now, p)
+				break
+			}
 		}
 	}
 	f.forget(i)
@@ -436,14 +426,14 @@ func (f *Fabric) pull(h int) {
 
 // offer asks one Stack, or several by deficit round robin.
 func (f *Fabric) offer(hst *host, pull core.Pull, pkt *core.Packet) bool {
-	if len(hst.stacks) == 1 {
-		return hst.stacks[0].stack.Transmit(f.now, pull, pkt)
+	if hst.only != nil {
+		return hst.only.Transmit(f.now, pull, pkt)
 	}
 	for tries := 0; tries < 2*len(hst.stacks); tries++ {
 		a := &hst.stacks[hst.turn]
 		if a.deficit <= 0 {
 			a.deficit += a.weight
-			hst.turn = (hst.turn + 1) % len(hst.stacks)
+			hst.turn = (hst.turn + 1) % int32(len(hst.stacks))
 			continue
 		}
 		if a.stack.Transmit(f.now, pull, pkt) {
@@ -536,8 +526,12 @@ func (f *Fabric) timeout(h int) {
 func (f *Fabric) armTimer(h int) {
 	hst := &f.hosts[h]
 	due := Never
-	for s := range hst.stacks {
-		due = min(due, hst.stacks[s].stack.Deadline())
+	if hst.only != nil {
+		due = hst.only.Deadline()
+	} else {
+		for s := range hst.stacks {
+			due = min(due, hst.stacks[s].stack.Deadline())
+		}
 	}
 	if due >= hst.timer {
 		return

@@ -477,7 +477,7 @@ func TestTelemetryReportsEveryHop(t *testing.T) {
 	require.NoError(t, err)
 	s := attachSenders(f)
 	end := &reader{fabric: f}
-	f.hosts[15].stacks[0].stack = end
+	f.hosts[15].only = end
 	for h := range 4 {
 		s[h].to, s[h].count = 15, 50
 		f.Wake(h)

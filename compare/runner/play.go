@@ -265,3 +265,10 @@ func (p *play) fail(format string, args ...any) {
 		p.fabric.Stop()
 	}
 }
+
+// Warm passes on that the host is about to be called.
+func (l *listener) Warm() {
+	if w, ok := l.Stack.(core.Warmer); ok {
+		w.Warm()
+	}
+}
