@@ -123,8 +123,8 @@ type Fabric struct {
 	depths  histogram
 	hash    uint64
 	stopped bool
-	auditAt uint64 // number of the event after which the books are checked
-	lookAt  uint64 // and after which look is called
+	auditAt uint64    // number of the event after which the books are checked
+	lookAt  uint64    // and after which look is called
 	warm    [2]uint32 // see warmUp
 	broken  error
 	sampled []func(now Time)
