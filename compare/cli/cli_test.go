@@ -143,6 +143,8 @@ var misuse = []struct {
 	{"sweep grid-uet --set spec.spray.evs=4", `--set spec.spray.evs=4: spec.spray.evs: varies in the plan; expected a field that does not`},
 	{"sweep grid-uet --seeds none", `--seeds none: seeds: "none" is not a list of seeds`},
 	{"sweep grid-uet --out good.yaml", `--out good.yaml: cannot make the directory: not a directory`},
+	{"sweep grid-uet --out folder --pcap no/where", `--pcap no/where-permutation_spec.spray.evs=16,`},
+	{"sweep grid-uet --pcap-at links", `expected --pcap FILE with them`},
 	{"merge", `<dir> is missing; expected weft merge <dir> ... [flags]`},
 	{"merge nowhere", `nowhere: cannot read results: no such file or directory`},
 	{"merge folder", `folder: no results here or in the directories below`},

@@ -44,9 +44,11 @@ func (c *common) prepare(what *campaign.Campaign) error {
 			return err
 		}
 	}
-	var err error
-	what.Pcap, err = c.pcapFlags.prepare(what.Scenarios)
-	return err
+	if err := c.checkPcap(); err != nil {
+		return err
+	}
+	what.Pcap = c.capture(single(what.Scenarios))
+	return c.probe(what.Pcap, what.Scenarios)
 }
 
 type compareCmd struct {
@@ -135,7 +137,7 @@ func (c *common) carryOut(a *app, what *campaign.Campaign) error {
 			return err
 		}
 		if c.Pcap != "" && !c.JSON {
-			fmt.Fprintf(a.stdout, "packets: %s\n", c.where(what.Scenarios))
+			fmt.Fprintf(a.stdout, "packets: %s\n", c.captured(single(what.Scenarios)))
 		}
 	}
 	if runner.Interrupted(err) || err != nil && a.ctx.Err() != nil {

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -21,40 +22,59 @@ type pcapFlags struct {
 	PcapPackets int64  `name:"pcap-packets" help:"End the capture of each run after so many packets; the run goes on. 0: no limit." default:"0" placeholder:"N"`
 }
 
-// prepare looks at the flags and at every file that will be written; nil: none will.
-func (f *pcapFlags) prepare(scenarios []*scenario.Scenario) (*runner.Pcap, error) {
+// checkPcap looks at the flags.
+func (f *pcapFlags) checkPcap() error {
 	const smallestSnap = 64 // Ethernet, IP, UDP and the shortest transport headers
 	switch {
 	case f.Pcap == "" && (f.PcapAt != "hosts" || f.PcapSnap != 0 || f.PcapPackets != 0):
-		return nil, errUsage{errors.New("--pcap-at, --pcap-snap and --pcap-packets say how to capture; expected --pcap FILE with them")}
+		return errUsage{errors.New("--pcap-at, --pcap-snap and --pcap-packets say how to capture; expected --pcap FILE with them")}
 	case f.PcapSnap != 0 && f.PcapSnap < smallestSnap || f.PcapSnap > capture.MaxFrame:
-		return nil, errUsage{fmt.Errorf("--pcap-snap %d: expected 0 (whole packets) or %d to %d bytes", f.PcapSnap, smallestSnap, capture.MaxFrame)}
+		return errUsage{fmt.Errorf("--pcap-snap %d: expected 0 (whole packets) or %d to %d bytes", f.PcapSnap, smallestSnap, capture.MaxFrame)}
 	case f.PcapPackets < 0:
-		return nil, errUsage{fmt.Errorf("--pcap-packets %d: expected 0 (no limit) or more", f.PcapPackets)}
-	case f.Pcap == "":
-		return nil, nil
+		return errUsage{fmt.Errorf("--pcap-packets %d: expected 0 (no limit) or more", f.PcapPackets)}
+	}
+	return nil
+}
+
+// capture says how runs are captured; nil: they are not. The one and only run of a command has the file that was named.
+func (f *pcapFlags) capture(alone bool) *runner.Pcap {
+	if f.Pcap == "" {
+		return nil
 	}
 	how := &runner.Pcap{Limits: capture.Limits{Snap: f.PcapSnap, Packets: uint64(f.PcapPackets)},
 		Program: fmt.Sprintf("weft %s (source %s)", weft.Version, campaign.SourceHash())}
 	if f.PcapAt == "links" {
 		how.Place = capture.AtLinks
 	}
-	names := f.names(scenarios)
-	how.File = func(e *scenario.Entry, name string, seed uint64) string { return names(name, e.String(), seed) }
+	how.File = func(s *scenario.Scenario, e *scenario.Entry, seed uint64) string {
+		if alone {
+			return f.Pcap
+		}
+		stem, ext := f.split()
+		return fmt.Sprintf("%s-%s-%s-%d%s", stem, fileWord(s.Name), protocolWord(s, e), seed, ext)
+	}
+	return how
+}
+
+// probe looks at what can be captured, and at the files that will be written.
+func (f *pcapFlags) probe(how *runner.Pcap, scenarios []*scenario.Scenario) error {
+	if how == nil {
+		return nil
+	}
 	for _, s := range scenarios {
 		for i := range s.Protocols {
 			e := &s.Protocols[i]
 			if !capture.Frames(e.Protocol.Proto()) {
-				return nil, errUsage{fmt.Errorf("--pcap: packets of protocol %s have no known format on the wire; expected protocols that send UET or RoCE v2", e.Label)}
+				return errUsage{fmt.Errorf("--pcap: packets of protocol %s have no known format on the wire; expected protocols that send UET or RoCE v2", e.Label)}
 			}
 			for _, seed := range s.Seeds.List {
-				if err := creatable("--pcap", names(s.Name, e.String(), seed)); err != nil {
-					return nil, err
+				if err := creatable("--pcap", how.File(s, e, seed)); err != nil {
+					return err
 				}
 			}
 		}
 	}
-	return how, nil
+	return nil
 }
 
 // single tells whether there is one run only.
@@ -62,9 +82,9 @@ func single(scenarios []*scenario.Scenario) bool {
 	return len(scenarios) == 1 && len(scenarios[0].Protocols) == 1 && len(scenarios[0].Seeds.List) == 1 && !scenarios[0].Seeds.Auto
 }
 
-// where says which files hold packets now.
-func (f *pcapFlags) where(scenarios []*scenario.Scenario) string {
-	if single(scenarios) {
+// captured says which files hold packets now.
+func (f *pcapFlags) captured(alone bool) string {
+	if alone {
 		return clean(f.Pcap)
 	}
 	stem, ext := f.split()
@@ -77,29 +97,25 @@ func (f *pcapFlags) split() (stem, ext string) {
 	return strings.TrimSuffix(f.Pcap, ext), ext
 }
 
-// names returns what names the file of each run.
-func (f *pcapFlags) names(scenarios []*scenario.Scenario) func(scenario, entry string, seed uint64) string {
-	if single(scenarios) {
-		return func(string, string, uint64) string { return f.Pcap }
-	}
-	words, taken := map[[2]string]string{}, map[string]bool{}
-	for _, s := range scenarios {
-		for i := range s.Protocols {
-			e := &s.Protocols[i]
-			word := fileWord(s.Name) + "-" + fileWord(e.Label)
-			for n := 2; taken[word]; n++ { // labels that look alike as names of files
-				word = fmt.Sprintf("%s-%s.%d", fileWord(s.Name), fileWord(e.Label), n)
-			}
-			taken[word], words[[2]string{s.Name, e.String()}] = true, word
+// protocolWord names a protocol of a scenario in files: by its label, and a number where labels before it look alike.
+func protocolWord(s *scenario.Scenario, e *scenario.Entry) string {
+	word, alike := fileWord(e.Label), 1
+	for i := range s.Protocols {
+		if &s.Protocols[i] == e {
+			break
+		}
+		if fileWord(s.Protocols[i].Label) == word {
+			alike++
 		}
 	}
-	stem, ext := f.split()
-	return func(scenario, entry string, seed uint64) string {
-		return fmt.Sprintf("%s-%s-%d%s", stem, words[[2]string{scenario, entry}], seed, ext)
+	if alike == 1 {
+		return word
 	}
+	return fmt.Sprintf("%s.%d", word, alike)
 }
 
-// fileWord makes a text a part of the name of a file, on every system.
+// fileWord makes a text a part of the name of a file, on every system. Of a long text it keeps the beginning and
+// a hash.
 func fileWord(text string) string {
 	const longest = 80
 	word := strings.Map(func(r rune) rune {
@@ -109,5 +125,9 @@ func fileWord(text string) string {
 		}
 		return '_'
 	}, text)
-	return word[:min(len(word), longest)]
+	if len(word) <= longest {
+		return word
+	}
+	sum := sha256.Sum256([]byte(text))
+	return fmt.Sprintf("%s~%x", word[:longest], sum[:4])
 }

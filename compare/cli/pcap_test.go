@@ -89,7 +89,7 @@ seeds: [1]
 `
 	require.NoError(t, os.WriteFile("s.yaml", []byte(text), 0o666))
 	succeed(t, "compare", "s.yaml", "--quiet", "--out", "", "--pcap", "p")
-	require.Equal(t, []string{"p-s-" + strings.Repeat("_", 80) + "-1", "p-s-a_b-1", "p-s-a_b.2-1", "s.yaml"}, files(t, "."))
+	require.Equal(t, []string{"p-s-" + strings.Repeat("_", 80) + "~969222e5-1", "p-s-a_b-1", "p-s-a_b.2-1", "s.yaml"}, files(t, "."))
 }
 
 func TestPcapOnAFullDiskIsOneLine(t *testing.T) {
@@ -102,4 +102,23 @@ func TestPcapOnAFullDiskIsOneLine(t *testing.T) {
 	require.Empty(t, stdout)
 	require.Equal(t, "weft: permutation, uet, seed 1: --pcap: write /dev/full: no space left on device\n", stderr)
 	require.Equal(t, 1, bytes.Count([]byte(stderr), []byte("\n")))
+}
+
+// TestSweepsAreCaptured: every run of every point, under names that are apart, and only what is run.
+func TestSweepsAreCaptured(t *testing.T) {
+	writePlan(t, plan)
+	args := []string{"sweep", "plan.yaml", "--quiet", "--seeds", "1", "--pcap", "all.pcapng", "--pcap-packets", "10"}
+	succeed(t, args...)
+	names, err := filepath.Glob("all-*.pcapng")
+	require.NoError(t, err)
+	require.Len(t, names, 4*2)
+	require.Equal(t, "all-permutation_workload.size=16KiB,spec.congestion=fixed-rocev2-1.pcapng", names[0])
+	for _, name := range names {
+		require.Equal(t, 10, framesIn(t, name))
+		require.NoError(t, os.Remove(name))
+	}
+	succeed(t, args...)
+	names, err = filepath.Glob("all-*.pcapng")
+	require.NoError(t, err)
+	require.Empty(t, names, "finished points are not run again")
 }

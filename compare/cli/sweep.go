@@ -13,6 +13,7 @@ import (
 
 	"github.com/weft-transport/weft/compare"
 	"github.com/weft-transport/weft/compare/report"
+	"github.com/weft-transport/weft/compare/scenario"
 	"github.com/weft-transport/weft/compare/sweep"
 )
 
@@ -25,6 +26,7 @@ type sweepCmd struct {
 	scenarioFlags
 	workFlags
 	outputFlags
+	pcapFlags
 }
 
 func (c *sweepCmd) Run(a *app) error {
@@ -50,7 +52,16 @@ func (c *sweepCmd) Run(a *app) error {
 	if err := writable("--out", c.Out); err != nil {
 		return err
 	}
-	s := &sweep.Sweep{Plan: plan, Cells: sweep.Shard(cells, number, parts), Dir: c.Out, Workers: c.workers(), Flows: c.Flows}
+	s := &sweep.Sweep{Plan: plan, Cells: sweep.Shard(cells, number, parts), Dir: c.Out, Workers: c.workers(), Flows: c.Flows, Pcap: c.capture(false)}
+	for _, cell := range s.Cells[:min(1, len(s.Cells))] { // the files of one point stand for all
+		point, err := cell.Scenario()
+		if err != nil {
+			return err
+		}
+		if err := c.probe(s.Pcap, []*scenario.Scenario{point}); err != nil {
+			return err
+		}
+	}
 	if !c.Quiet {
 		s.Log = a.stderr
 	}
@@ -68,6 +79,9 @@ func (c *sweepCmd) check() (number, parts int, err error) {
 		return 0, 0, err
 	}
 	if err := checkMetric(c.Best); err != nil {
+		return 0, 0, err
+	}
+	if err := c.checkPcap(); err != nil {
 		return 0, 0, err
 	}
 	if c.Shard == "" {

@@ -12,7 +12,7 @@ import (
 
 // A Pcap says where the packets of runs are kept, one pcapng file for each.
 type Pcap struct {
-	File    func(e *scenario.Entry, scenarioName string, seed uint64) string
+	File    func(s *scenario.Scenario, e *scenario.Entry, seed uint64) string
 	Place   capture.Place
 	Limits  capture.Limits
 	Program string // name, version and source hash, for the files
@@ -34,7 +34,7 @@ func (set *Setting) record(p *play, e *scenario.Entry, seed uint64, how *Pcap) (
 	if err != nil {
 		return nil, err
 	}
-	file, err := os.Create(how.File(e, set.Scenario.Name, seed))
+	file, err := os.Create(how.File(set.Scenario, e, seed))
 	if err != nil {
 		return nil, fmt.Errorf("--pcap: %w", err)
 	}

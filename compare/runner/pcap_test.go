@@ -48,8 +48,8 @@ func taped(t *testing.T, set *runner.Setting, i int, place capture.Place, limits
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "run.pcapng")
 	opt := runner.Options{Flows: true, Pcap: &runner.Pcap{Place: place, Limits: limits, Program: "weft test",
-		File: func(e *scenario.Entry, name string, seed uint64) string {
-			require.Equal(t, "eventful 1 "+set.Scenario.Protocols[i].String(), fmt.Sprint(name, " ", seed, " ", e))
+		File: func(s *scenario.Scenario, e *scenario.Entry, seed uint64) string {
+			require.Equal(t, "eventful 1 "+set.Scenario.Protocols[i].String(), fmt.Sprint(s.Name, " ", seed, " ", e))
 			return path
 		}}}
 	r, err := set.Run(context.Background(), &set.Scenario.Protocols[i], 1, opt)
@@ -289,7 +289,7 @@ func TestAnInterruptedCaptureIsWhole(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "cut.pcapng")
 		ctx, cancel := context.WithCancel(context.Background())
 		calls := 0
-		opt := runner.Options{Pcap: &runner.Pcap{File: func(*scenario.Entry, string, uint64) string { return path }, Limits: capture.Limits{Snap: 64}}}
+		opt := runner.Options{Pcap: &runner.Pcap{File: func(*scenario.Scenario, *scenario.Entry, uint64) string { return path }, Limits: capture.Limits{Snap: 64}}}
 		opt.Wrap = func(_ int, s core.Stack) core.Stack {
 			return liar{s, func(p *core.Packet) bool {
 				if calls++; calls == 1000 && interrupt {
@@ -325,7 +325,7 @@ func TestACaptureThatCannotBeWrittenFailsTheRun(t *testing.T) {
 		"/dev/full":               "eventful, " + set.Scenario.Protocols[0].Label + ", seed 1: --pcap: write /dev/full: no space left on device",
 		t.TempDir() + "/no/where": "no such file or directory",
 	} {
-		opt := runner.Options{Pcap: &runner.Pcap{File: func(*scenario.Entry, string, uint64) string { return path }}}
+		opt := runner.Options{Pcap: &runner.Pcap{File: func(*scenario.Scenario, *scenario.Entry, uint64) string { return path }}}
 		_, err := set.Run(context.Background(), &set.Scenario.Protocols[0], 1, opt)
 		require.ErrorContains(t, err, want)
 	}

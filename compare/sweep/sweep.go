@@ -17,9 +17,10 @@ type Sweep struct {
 	Plan    *Plan
 	Cells   []*Cell // all of the plan's, or a Shard of them
 	Dir     string
-	Workers int       // runs at once; results do not depend on it
-	Flows   bool      // keep one line a flow
-	Log     io.Writer // nil: quiet
+	Workers int          // runs at once; results do not depend on it
+	Flows   bool         // keep one line a flow
+	Pcap    *runner.Pcap // captures of the runs; nil: none
+	Log     io.Writer    // nil: quiet
 
 	progress campaign.Progress
 	finished int // points that are in Dir
@@ -110,7 +111,7 @@ func (s *Sweep) batch(ctx context.Context, cells []*Cell) {
 
 // campaign makes the runs of points and writes each when it is complete.
 func (s *Sweep) campaign(ctx context.Context, cells []*Cell, written map[*Cell]bool) error {
-	c := &campaign.Campaign{Workers: s.Workers, Flows: s.Flows}
+	c := &campaign.Campaign{Workers: s.Workers, Flows: s.Flows, Pcap: s.Pcap}
 	byName := map[string]*Cell{}
 	for _, cell := range cells {
 		resolved, err := cell.Scenario()
