@@ -39,6 +39,9 @@ func (h *Host) Send(now Time, m core.Message) error {
 	if m.To == h.self {
 		return fmt.Errorf("rocev2: host %d sends a message to itself", h.self)
 	}
+	if m.Op != core.OpWrite || m.Flags != 0 {
+		return fmt.Errorf("rocev2: host %d: operation %d with flags %#x is not supported; plain writes are", h.self, m.Op, m.Flags)
+	}
 	if m.Buffer != 0 && !h.holds(m.Buffer, m.Offset, m.Length) {
 		return fmt.Errorf("rocev2: message of %d bytes at offset %d does not lie within registered buffer %d", m.Length, m.Offset, m.Buffer)
 	}

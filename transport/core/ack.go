@@ -21,23 +21,23 @@ import (
 //	a response that must not be lost
 //	the end of all gaps, if an ACK was requested while there was one
 //	every packet, with Enb_ACK_Per_Pkt
-func (e *Endpoint) acknowledge(now Time, p *Packet, t uint32, r *wire.Request, s *wire.Standard, result wire.ReturnCode) {
+func (e *Endpoint) acknowledge(now Time, p *Packet, t uint32, r *wire.Request, message uint16, length, stored uint32) {
 	g := &e.targets[t]
 	g.since += max(p.Payload.Length, uint32(e.cfg.ACK.MinAdd))
-	if !e.ackDue(g, p, r, result) {
+	if !e.ackDue(g, p, r, stored) {
 		return
 	}
 	g.since = 0
 	g.flags &^= targetFresh
 	v := e.ackFor(now, p, t, r)
-	v.message, v.length, v.result = s.MessageID, s.RequestLength, result
-	if result != wire.RCOK {
-		v.op, v.length = wire.RespResponse, 0
+	v.message, v.length, v.result = message, length, wire.RCOK
+	if stored != 0 {
+		v.op, v.payload = e.responses[stored].op, stored
 		v.flags |= uint8(wire.AckClear)
 	}
 }
 
-func (e *Endpoint) ackDue(g *recvPDC, p *Packet, r *wire.Request, result wire.ReturnCode) bool {
+func (e *Endpoint) ackDue(g *recvPDC, p *Packet, r *wire.Request, stored uint32) bool {
 	asked := r.Flags&(wire.RequestAR|wire.RequestRetx) != 0
 	gapsClosed := g.beyond == 0 && g.flags&targetWantsAck != 0
 	if gapsClosed {
@@ -45,14 +45,14 @@ func (e *Endpoint) ackDue(g *recvPDC, p *Packet, r *wire.Request, result wire.Re
 	} else if asked && g.beyond > 0 {
 		g.flags |= targetWantsAck
 	}
-	return asked || gapsClosed || g.since >= uint32(e.cfg.ACK.Trigger) || g.flags&targetFresh != 0 || result != wire.RCOK ||
+	return asked || gapsClosed || g.since >= uint32(e.cfg.ACK.Trigger) || g.flags&targetFresh != 0 || stored != 0 ||
 		p.ECN == CE && !e.cfg.ACK.IgnoreCE || e.cfg.ACK.PerPacket
 }
 
 // ackFor queues the ACK that answers a request, with the default response.
 func (e *Endpoint) ackFor(now Time, p *Packet, t uint32, r *wire.Request) *controlEntry {
 	v := e.control.add()
-	*v = controlEntry{at: now, peer: p.From, psn: r.PSN, own: targetID(t), remote: r.SPDCID, ev: p.EV, kind: sendAck,
+	*v = controlEntry{at: now, peer: p.From, psn: r.PSN, own: e.targets[t].own, remote: r.SPDCID, ev: p.EV, kind: sendAck,
 		op: wire.RespDefault, flags: uint8(ackFlagsFor(p, r.Flags&wire.RequestRetx != 0))}
 	return v
 }
@@ -71,9 +71,15 @@ func ackFlagsFor(p *Packet, retx bool) (f wire.AckFlags) {
 // putAck writes an ACK_CC as its context stands now, and the response behind it.
 func (e *Endpoint) putAck(now Time, v *controlEntry, b []byte) int {
 	t := uint32(v.own &^ targetBit)
+	if v.own&targetBit == 0 {
+		t = e.pdcs[t].twin
+	}
 	g := &e.targets[t]
-	if g.state != stateEstablished || g.peer != v.peer || g.remote != v.remote {
+	if g.state != stateEstablished || g.peer != v.peer || g.remote != v.remote || g.own != v.own {
 		return 0
+	}
+	if e.cfg.ACK.Plain && v.kind != sendProbeAck {
+		return e.putPlainAck(g, v, b)
 	}
 	h := wire.AckCC{Ack: wire.Ack{Flags: wire.AckFlags(v.flags), CumPSN: g.cack, SPDCID: v.own, DPDCID: v.remote},
 		MPR: uint8(e.cfg.MPR), ServiceTime: serviceTime(now - v.at), OOO: uint16(min(g.beyond, wire.NoOOOCount-1)), RcvdBytes: g.received}
@@ -90,10 +96,37 @@ func (e *Endpoint) putAck(now Time, v *controlEntry, b []byte) int {
 	if v.kind == sendAckOnly {
 		return h.Put(b)
 	}
-	h.Next = wire.NextResponse
+	if h.Next = wire.NextResponse; v.op != wire.RespDefault {
+		if h.Next = e.nextOfStored(v); h.Next == wire.NextNone {
+			return 0
+		}
+	}
 	n := h.Put(b)
+	return n + e.putResponse(v, b[n:])
+}
+
+// putPlainAck writes an ACK without congestion control state, and the response behind it.
+func (e *Endpoint) putPlainAck(g *recvPDC, v *controlEntry, b []byte) int {
+	h := wire.Ack{Flags: wire.AckFlags(v.flags), CumPSN: g.cack, Offset: int16(v.psn - g.cack), SPDCID: v.own, DPDCID: v.remote}
+	if v.kind == sendAckOnly {
+		return h.Put(b)
+	}
+	if h.Next = wire.NextResponse; v.op != wire.RespDefault {
+		if h.Next = e.nextOfStored(v); h.Next == wire.NextNone {
+			return 0
+		}
+	}
+	n := h.Put(b)
+	return n + e.putResponse(v, b[n:])
+}
+
+// putResponse writes the response that goes with an ACK: the default, or the one that is kept.
+func (e *Endpoint) putResponse(v *controlEntry, b []byte) int {
+	if v.op != wire.RespDefault {
+		return e.putStored(v, b)
+	}
 	s := wire.Response{Op: v.op, Code: v.result, MessageID: v.message, JobID: e.cfg.JobID, ModifiedLength: v.length}
-	return n + s.Put(b[n:])
+	return s.Put(b)
 }
 
 // serviceTime is how long the packet that caused an ACK waited for it, in units of 128 ns.
@@ -137,11 +170,11 @@ func (e *Endpoint) answerAckRequest(now Time, p *Packet, t uint32, h *wire.Contr
 		return
 	}
 	if !e.has(g, h.PSN) {
-		e.refuse(now, p, targetID(t), h.SPDCID, h.PSN, wire.NackPktNotRcvd, 0)
+		e.refuse(now, p, g.own, h.SPDCID, h.PSN, wire.NackPktNotRcvd, 0)
 		return
 	}
 	v := e.control.add()
-	*v = controlEntry{at: now, peer: p.From, psn: h.PSN, own: targetID(t), remote: g.remote, ev: p.EV, kind: sendAck, op: wire.RespDefault}
+	*v = controlEntry{at: now, peer: p.From, psn: h.PSN, own: g.own, remote: g.remote, ev: p.EV, kind: sendAck, op: wire.RespDefault}
 	e.repeatResponse(g, h.PSN, v)
 }
 
@@ -185,7 +218,7 @@ func (e *Endpoint) processAck(now Time, p *Packet, i uint32, a *wire.AckCC, ses 
 	ci := pd.context
 	rtt := e.measure(now, pd, a)
 	flight := pd.flight
-	newly := e.release(now, i, a, ses, cc)
+	newly := e.release(now, p, i, a, ses, cc)
 	c := &e.contexts[ci]
 	c.inFlight += int64(pd.flight - flight)
 	if rtt >= 0 {
@@ -215,7 +248,7 @@ func outcomeOf(marked bool) spray.Outcome {
 // release takes out of the window what an ACK covers and names, and returns the units that
 // arrived newly. PSNs that were held lost and now prove received go back into the flight before
 // the units are taken off it, since the peer's count includes them.
-func (e *Endpoint) release(now Time, i uint32, a *wire.AckCC, ses []byte, cc bool) (newly int32) {
+func (e *Endpoint) release(now Time, p *Packet, i uint32, a *wire.AckCC, ses []byte, cc bool) (newly int32) {
 	pd := &e.pdcs[i]
 	e.freed = 0
 	progress := e.releaseUpTo(now, pd, a.CumPSN, cc, a.MPR)
@@ -223,7 +256,7 @@ func (e *Endpoint) release(now Time, i uint32, a *wire.AckCC, ses []byte, cc boo
 		progress = e.releaseMap(pd, a) || progress
 	}
 	if a.Flags&wire.AckProbe == 0 {
-		progress = e.respond(now, i, a, ses) || progress
+		progress = e.respond(now, p, i, a, ses) || progress
 	}
 	if progress {
 		pd.progress, pd.probes = now, 0
@@ -348,19 +381,16 @@ func (e *Endpoint) markGot(pd *sendPDC, psn uint32) {
 	pd.room.set(e.got, psn)
 }
 
-// respond takes the response to the PSN that an ACK names. An error fails its message.
-func (e *Endpoint) respond(now Time, i uint32, a *wire.AckCC, ses []byte) (progress bool) {
+// respond takes the response to the PSN that an ACK names. An error of a write fails its message.
+func (e *Endpoint) respond(now Time, p *Packet, i uint32, a *wire.AckCC, ses []byte) (progress bool) {
 	pd := &e.pdcs[i]
 	psn := a.PSN()
 	if !within(psn, pd.una, pd.next) {
 		return false
 	}
-	result := wire.RCOK
-	if a.Next == wire.NextResponse {
-		var s wire.Response
-		if s.Parse(ses) == wire.OK {
-			result = s.Code
-		}
+	var s wire.Response
+	if a.Next != wire.NextResponse || s.Parse(ses) != wire.OK {
+		s.Code = wire.RCOK
 	}
 	r := e.packet(pd, psn)
 	if !pd.room.has(e.got, psn) {
@@ -370,8 +400,8 @@ func (e *Endpoint) respond(now Time, i uint32, a *wire.AckCC, ses []byte) (progr
 	if r.flags&packetDone != 0 {
 		return progress
 	}
-	if !result.Success() && r.message != 0 {
-		e.fail(now, r.message, RemoteError)
+	if r.message != 0 && (!s.Code.Success() || e.messages[r.message].extra != 0) {
+		e.outcome(now, p, i, r.message, a.Next, &s, ses)
 	}
 	e.answered(now, pd, r)
 	return true

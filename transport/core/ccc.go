@@ -15,21 +15,22 @@ import (
 // both. Whoever finds it blocked takes it out; an acknowledgement, a timer or new work puts it
 // back.
 type ccc struct {
-	peer      Addr
-	pdcs      uint32 // first PDC; linked by sibling
-	rtx, data chain  // PDCs with packets held lost, with new packets
-	inFlight  int64  // units; below 0 for a moment when acknowledgements overtake estimates
-	window    int64  // bytes, as the controller last said
-	rate      int64  // bits per second; 0: not paced
-	release   Time   // next packet may leave, when paced
-	due       Time   // the controller's deadline
-	scheduled Time
-	baseRTT   Time
-	srtt      Time   // smoothed; 0 before the first sample
-	least     Time   // smallest sample; 0 before the first
-	runEV     uint16 // entropy value of the current run
-	runLeft   uint16 // packets it may still serve
-	marks     uint32 // marked acknowledgements so far
+	peer       Addr
+	pdcs       uint32 // first PDC; linked by sibling
+	rtx, data  chain  // PDCs with packets held lost, with new packets
+	inFlight   int64  // units; below 0 for a moment when acknowledgements overtake estimates
+	window     int64  // bytes, as the controller last said
+	rate       int64  // bits per second; 0: not paced
+	release    Time   // next packet may leave, when paced
+	due        Time   // the controller's deadline
+	scheduled  Time
+	baseRTT    Time
+	srtt       Time   // smoothed; 0 before the first sample
+	least      Time   // smallest sample; 0 before the first
+	runEV      uint16 // entropy value of the current run
+	runLeft    uint16 // packets it may still serve
+	generation uint8  // of the peer's receive queues, as last heard
+	marks      uint32 // marked acknowledgements so far
 }
 
 // An algorithms holds what a ccc cannot, because it has pointers.

@@ -3,20 +3,38 @@ package core
 import "github.com/weft-transport/weft/transport/wire"
 
 // A response is kept by a target until its initiator says that it has consumed it. Success needs
-// none: it is made up again whenever a duplicate asks. Errors do.
+// none: it is made up again whenever a duplicate asks. Errors, deferrals and what was read or fetched do.
 type response struct {
-	psn     uint32
-	next    uint32 // in the context's chain, or in the free list
-	message uint16
-	result  wire.ReturnCode
+	psn        uint32
+	next       uint32 // in the context's chain, by PSN, or in the free list
+	target     uint32 // the context; 0: free
+	length     uint32 // modified_length
+	job        uint32
+	place      uint32 // of data: message_offset
+	message    uint16
+	op         wire.ResponseOp
+	list       wire.ResponseList
+	result     wire.ReturnCode
+	generation uint8
+	size       uint8 // of data
+	data       [maxAckData]byte
 }
 
-// keepResponse stores the error that answers a request; false if there is no room. The request
-// that the cumulative acknowledgement waits for always finds room: clearing is cumulative, so
-// that responses of later requests could otherwise never go away.
-func (e *Endpoint) keepResponse(t, psn uint32, s *wire.Standard, result wire.ReturnCode) bool {
-	if e.responsesUsed >= e.cfg.MaxResponses && psn != e.targets[t].cack+1 {
-		return false
+// deferral tells whether a response puts a message off.
+func (r *response) deferral() bool { return r.op == wire.RespResponse && r.result == wire.RCOK }
+
+// roomForResponse tells whether the answer to a request could be kept. The request that the cumulative
+// acknowledgement waits for always finds room: clearing is cumulative, so that responses of later requests could
+// otherwise never go away.
+func (e *Endpoint) roomForResponse(g *recvPDC, psn uint32) bool {
+	return e.responsesUsed < e.cfg.MaxResponses || psn == g.cack+1
+}
+
+// keepResponse stores what answers a request and returns its index; 0 if there is no room.
+func (e *Endpoint) keepResponse(t, psn uint32, r *response) uint32 {
+	g := &e.targets[t]
+	if !e.roomForResponse(g, psn) {
+		return 0
 	}
 	ri := e.responsesFree
 	if ri != 0 {
@@ -25,32 +43,41 @@ func (e *Endpoint) keepResponse(t, psn uint32, s *wire.Standard, result wire.Ret
 		e.responses = append(e.responses, response{})
 		ri = uint32(len(e.responses) - 1)
 	}
-	g := &e.targets[t]
-	e.responses[ri] = response{psn: psn, next: g.response, message: s.MessageID, result: result}
-	g.response = ri
+	e.responses[ri] = *r
 	e.responsesUsed++
-	return true
+	v := &e.responses[ri]
+	v.psn, v.target = psn, t
+	if last := g.lastResponse; g.response == 0 || before(psn, e.responses[g.response].psn) {
+		if v.next = g.response; g.response == 0 {
+			g.lastResponse = ri
+		}
+		g.response = ri
+	} else {
+		after := last
+		if before(psn, e.responses[last].psn) {
+			for after = g.response; !before(psn, e.responses[e.responses[after].next].psn); {
+				after = e.responses[after].next
+			}
+		} else {
+			g.lastResponse = ri
+		}
+		v.next = e.responses[after].next
+		e.responses[after].next = ri
+	}
+	return ri
 }
 
 // freeResponse drops the first response of a context's chain.
 func (e *Endpoint) freeResponse(g *recvPDC) {
 	ri := g.response
 	g.response = e.responses[ri].next
-	e.responses[ri].next = e.responsesFree
+	e.responses[ri] = response{next: e.responsesFree}
 	e.responsesFree = ri
 	e.responsesUsed--
 }
 
 // firstUncleared returns the lowest PSN whose response is kept; there is one.
-func (e *Endpoint) firstUncleared(g *recvPDC) uint32 {
-	psn := e.responses[g.response].psn
-	for ri := g.response; ri != 0; ri = e.responses[ri].next {
-		if before(e.responses[ri].psn, psn) {
-			psn = e.responses[ri].psn
-		}
-	}
-	return psn
-}
+func (e *Endpoint) firstUncleared(g *recvPDC) uint32 { return e.responses[g.response].psn }
 
 // repeatResponse puts the response to a PSN into an ACK that is sent again: the one that is kept,
 // the default, or NULL where the cumulative acknowledgement has passed it.
@@ -62,30 +89,46 @@ func (e *Endpoint) repeatResponse(g *recvPDC, psn uint32, v *controlEntry) {
 	}
 	for ri := g.response; ri != 0; ri = e.responses[ri].next {
 		if r := &e.responses[ri]; r.psn == psn {
-			v.op, v.result, v.message = wire.RespResponse, r.result, r.message
+			v.op, v.payload = r.op, ri
 			v.flags |= uint8(wire.AckClear)
 			return
 		}
 	}
 }
 
+// nextOfStored returns the next header of an ACK with a response that is kept; none if it was cleared meanwhile.
+func (e *Endpoint) nextOfStored(v *controlEntry) wire.Next {
+	r := &e.responses[v.payload]
+	switch {
+	case r.target == 0 || e.targets[r.target].own != v.own || r.psn != v.psn:
+		return wire.NextNone
+	case r.op == wire.RespWithData:
+		return wire.NextResponseData
+	}
+	return wire.NextResponse
+}
+
+// putStored writes a response that is kept, with its data.
+func (e *Endpoint) putStored(v *controlEntry, b []byte) int {
+	r := &e.responses[v.payload]
+	if r.op != wire.RespWithData {
+		s := wire.Response{List: r.list, Op: r.op, Code: r.result, Generation: r.generation, MessageID: r.message, JobID: r.job, ModifiedLength: r.length}
+		return s.Put(b)
+	}
+	s := wire.ResponseData{List: r.list, Op: r.op, Code: r.result, MessageID: r.message, ReadMessageID: r.message, PayloadLength: uint16(r.size),
+		JobID: r.job, ModifiedLength: r.length, MessageOffset: r.place}
+	n := s.Put(b)
+	return n + copy(b[n:], r.data[:r.size])
+}
+
 // clearUpTo drops the responses up to CLEAR_PSN and lets the cumulative acknowledgement pass.
 // CLEAR_PSN is trusted, but no further than what was received.
 func (e *Endpoint) clearUpTo(g *recvPDC, psn uint32) {
-	keep := uint32(0)
 	cleared := false
-	for g.response != 0 {
-		ri := g.response
-		if before(psn, e.responses[ri].psn) {
-			g.response = e.responses[ri].next
-			e.responses[ri].next = keep
-			keep = ri
-			continue
-		}
+	for g.response != 0 && !before(psn, e.responses[g.response].psn) {
 		e.freeResponse(g)
 		cleared = true
 	}
-	g.response = keep
 	if cleared {
 		e.advance(g)
 	}
@@ -100,7 +143,7 @@ func (e *Endpoint) handleClear(now Time, p *Packet, t, psn uint32) {
 	}
 	e.clearUpTo(g, psn)
 	if !before(g.cack, psn) {
-		e.control.push(&controlEntry{at: now, peer: p.From, psn: g.cack, own: targetID(t), remote: g.remote, ev: p.EV, kind: sendAckOnly})
+		e.control.push(&controlEntry{at: now, peer: p.From, psn: g.cack, own: g.own, remote: g.remote, ev: p.EV, kind: sendAckOnly})
 	}
 }
 

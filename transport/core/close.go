@@ -5,14 +5,14 @@ import "github.com/weft-transport/weft/transport/wire"
 // quiesce takes a context out of use: no new message goes to it, and when everything is answered
 // it is closed.
 func (e *Endpoint) quiesce(i uint32) {
-	if pd := &e.pdcs[i]; pd.state == stateEstablished {
+	if pd := &e.pdcs[i]; pd.state == stateEstablished && pd.flags&pdcReverse == 0 {
 		pd.state = stateQuiesce
 	}
 }
 
 // finishQuiesce closes a quiescing context that has nothing left to do.
 func (e *Endpoint) finishQuiesce(now Time, i uint32) {
-	if pd := &e.pdcs[i]; pd.state == stateQuiesce && pd.una == pd.next && pd.first == 0 {
+	if pd := &e.pdcs[i]; pd.state == stateQuiesce && pd.una == pd.next && pd.first == 0 && pd.awaiting == 0 {
 		e.sendClose(now, i)
 	}
 }
@@ -93,17 +93,24 @@ func (e *Endpoint) closeRefused(now Time, i uint32, n *wire.Nack) {
 // of it can be under way.
 func (e *Endpoint) rest(now Time, i uint32) {
 	pd := &e.pdcs[i]
+	e.letGo(i)
+	e.dropReverse(pd)
+	e.unlist(&e.contexts[pd.context], i)
+	pd.state = stateResting
+	pd.restUntil = now + 2*e.cfg.SegmentLifetime
+	e.rearm(i, pd)
+}
+
+// letGo takes a context, whose messages have ended, out of everything that would have it send.
+func (e *Endpoint) letGo(i uint32) {
+	pd := &e.pdcs[i]
 	e.releaseRoom(pd)
 	c := &e.contexts[pd.context]
 	c.rtx.remove(e.rtxLink, i)
 	c.data.remove(e.dataLink, i)
 	e.probing.remove(e.probeLink, i)
-	e.unlist(c, i)
-	pd.state = stateResting
-	pd.undone, pd.holdUntil = 0, 0
-	pd.rtoDue, pd.probeDue, pd.clearDue, pd.idleDue = Never, Never, Never, Never
-	pd.restUntil = now + 2*e.cfg.SegmentLifetime
-	e.rearm(i, pd)
+	pd.undone, pd.holdUntil, pd.awaiting = 0, 0, 0
+	pd.rtoDue, pd.probeDue, pd.clearDue, pd.idleDue, pd.dataDue = Never, Never, Never, Never, Never
 }
 
 // unlist takes a PDC out of its context's list.
@@ -137,23 +144,36 @@ func (e *Endpoint) failPDC(now Time, i uint32, why ErrCode, tell bool) {
 	if !pd.sending() {
 		return
 	}
+	e.endMessages(now, i, why)
+	pd.rtoDue, pd.probeDue, pd.clearDue, pd.idleDue, pd.dataDue = Never, Never, Never, Never, Never
+	switch {
+	case pd.flags&pdcReverse != 0: // the peer, which opened the context, hears of it when it uses it
+		context := pd.context
+		e.restTarget(now, pd.twin)
+		e.kick(context)
+		return
+	case tell:
+		e.sendClose(now, i)
+	default:
+		e.rest(now, i)
+	}
+	e.kick(pd.context)
+}
+
+// endMessages fails all messages of a context.
+func (e *Endpoint) endMessages(now Time, i uint32, why ErrCode) {
+	pd := &e.pdcs[i]
 	for psn := pd.una; psn != pd.next; psn++ {
 		if r := e.packet(pd, psn); r.flags&packetDone == 0 {
 			e.abandon(now, pd, r, why)
 		}
 	}
 	for pd.first != 0 {
-		e.fail(now, pd.first, why)
+		e.fail(now, pd.first, why, wire.RCNull)
 	}
+	e.endWaiting(now, i, why)
 	e.contexts[pd.context].inFlight -= int64(pd.flight)
 	pd.una, pd.flight, pd.lost, pd.undone, pd.holdUntil = pd.next, 0, 0, 0, 0
-	pd.rtoDue, pd.probeDue, pd.clearDue, pd.idleDue = Never, Never, Never, Never
-	if tell {
-		e.sendClose(now, i)
-	} else {
-		e.rest(now, i)
-	}
-	e.kick(pd.context)
 }
 
 // abandon fails the message of a packet and lets go of the record.
@@ -168,28 +188,34 @@ func (e *Endpoint) abandon(now Time, pd *sendPDC, r *sentPacket, why ErrCode) {
 	}
 	m.sent = m.chunks // it is in no queue any more
 	m.records--
-	e.report(now, r.message, why)
+	e.report(now, r.message, why, wire.RCNull)
 }
 
 // handleClose takes a CLOSE_CMD: the target clears everything, answers, and rests. A repeated one
 // is answered again.
 func (e *Endpoint) handleClose(now Time, p *Packet, t uint32, h *wire.Control) {
 	g := &e.targets[t]
+	if n := e.unanswered(g); n > 0 && g.state == stateEstablished { // an initiator waits for its answers before it closes
+		e.refuse(now, p, g.own, h.SPDCID, h.PSN, wire.NackClosingInErr, n)
+		g.closePSN = h.PSN
+		e.restTarget(now, t)
+		return
+	}
 	if g.state == stateEstablished {
 		g.closePSN = h.PSN
 		e.restTarget(now, t)
 	}
 	if h.PSN != g.closePSN {
-		e.refuse(now, p, targetID(t), h.SPDCID, h.PSN, wire.NackClosing, 0)
+		e.refuse(now, p, g.own, h.SPDCID, h.PSN, wire.NackClosing, 0)
 		return
 	}
-	e.control.push(&controlEntry{at: now, peer: p.From, psn: h.PSN, own: targetID(t), remote: g.remote, ev: p.EV, kind: sendPlainAck})
+	e.control.push(&controlEntry{at: now, peer: p.From, psn: h.PSN, own: g.own, remote: g.remote, ev: p.EV, kind: sendPlainAck})
 }
 
 // afterClose answers a request of a closed context: an old duplicate is dropped, a new one refused.
 func (e *Endpoint) afterClose(now Time, p *Packet, t uint32, r *wire.Request) {
 	e.discard(p)
 	if g := &e.targets[t]; before(g.closePSN, r.PSN) {
-		e.refuse(now, p, targetID(t), r.SPDCID, r.PSN, wire.NackClosing, 0)
+		e.refuse(now, p, g.own, r.SPDCID, r.PSN, wire.NackClosing, 0)
 	}
 }

@@ -60,7 +60,15 @@ type Config struct {
 	OnlyRegistered bool
 	JobID          uint32 // 24 bits, equal at both ends
 	PIDOnFEP       uint16 // 12 bits
-	ResourceIndex  uint16 // 12 bits
+	ResourceIndex  uint16 // 12 bits; of the first receive queue, and of memory
+	Resources      int    // receive queues: resource indices from ResourceIndex on; 0: 1
+	InitiatorID    uint32 // that requests carry; 0: the address
+
+	Unexpected   UnexpectedConfig
+	MessageRetry RetryConfig
+	MaxACKData   int  // Max_ACK_Data_Size: longest answer that travels in an ACK; 0: 16, the most; negative: none but fetched values
+	MaxReadAhead int  // answers with data that a context asks for before they come; 0: two bandwidth-delay products, at least 4
+	ResponseTime Time // how long data may stay away that the target has promised; 0: as long as a packet is sent again and again
 
 	Seed     uint64
 	StartPSN uint32 // for tests: first PSN of every context; 0: random
@@ -71,6 +79,7 @@ type ACKConfig struct {
 	Trigger   int  // ACK_Gen_Trigger: bytes received that cause an ACK; 0: 16384
 	MinAdd    int  // ACK_Gen_Min_Pkt_Add: bytes a packet counts at least; 0: 1024
 	PerPacket bool // Enb_ACK_Per_Pkt
+	Plain     bool // sends ACK instead of ACK_CC, as the reference provider does by default: no map, no bytes, no service time
 	IgnoreCE  bool // turns ACK_On_ECN, by which a marked packet is acknowledged at once, off
 }
 
@@ -85,6 +94,18 @@ type RTOConfig struct {
 	Adaptive   bool // the timeout is the larger of Floor and four smoothed RTTs
 	Floor      Time // least adaptive timeout, at least base RTT and worst queueing; 0: two base RTTs
 	MaxRetries int  // Max_RTO_Retx_Cnt: expiries a packet survives; 0: 5; negative: any number
+}
+
+// UnexpectedConfig bounds what a receive queue keeps of messages that came before their receive.
+type UnexpectedConfig struct {
+	Messages int // kept or put off at most, by endpoint; 0: 64; negative: none, all are refused with NO_MATCH
+	Bytes    int // of the longest that is kept; a longer one is put off, if it is deferrable, or refused. 0: 8192; negative: 0
+}
+
+// RetryConfig is what a sender does when a target has no receive for its message: the whole message is sent again.
+type RetryConfig struct {
+	Time Time // until the first repetition, plus up to as much again at random; doubles each time. 0: 50 ms
+	Max  int  // repetitions; 0: 5; negative: any number
 }
 
 // NACKConfig is the reaction to a target that is short of something. A trimmed packet is sent
@@ -143,6 +164,13 @@ func (c *Config) Validate() error {
 		inRange("JobID", int64(c.JobID), 0, 1<<24-1),
 		inRange("PIDOnFEP", int64(c.PIDOnFEP), 0, 1<<12-1),
 		inRange("ResourceIndex", int64(c.ResourceIndex), 0, 1<<12-1),
+		inRange("ResourceIndex plus Resources", int64(c.ResourceIndex)+int64(c.Resources), 0, 1<<12),
+		inRange("Resources", int64(c.Resources), 0, 1<<12),
+		inRange("Unexpected.Messages", int64(c.Unexpected.Messages), -1<<16, 1<<16),
+		inRange("Unexpected.Bytes", int64(c.Unexpected.Bytes), -1<<30, 1<<30),
+		inRange("MaxACKData", int64(c.MaxACKData), -1<<16, maxAckData),
+		inRange("MaxReadAhead", int64(c.MaxReadAhead), 0, 1<<20),
+		notNegative("MessageRetry.Time", c.MessageRetry.Time), notNegative("ResponseTime", c.ResponseTime),
 		notNegative("BaseRTT", c.BaseRTT), notNegative("ClearTime", c.ClearTime), notNegative("IdleClose", c.IdleClose),
 		notNegative("TargetIdle", c.TargetIdle), notNegative("SegmentLifetime", c.SegmentLifetime),
 		notNegative("RTO.Init", c.RTO.Init), notNegative("RTO.Max", c.RTO.Max), notNegative("RTO.Floor", c.RTO.Floor),
@@ -228,6 +256,12 @@ func (c Config) withDefaults() Config {
 	orDefault(&c.SegmentLifetime, instant.Second)
 	orDefault(&c.MaxTargets, maxTargets)
 	orDefault(&c.MaxResponses, 1024)
+	orDefault(&c.Resources, 1)
+	orDefault(&c.Unexpected.Messages, 64)
+	orDefault(&c.Unexpected.Bytes, 8192)
+	orDefault(&c.MessageRetry.Time, 50*instant.Millisecond)
+	orDefault(&c.MessageRetry.Max, 5)
+	orDefault(&c.MaxACKData, maxAckData)
 	if c.NewController == nil {
 		c.NewController, _, _ = congestion.Registry.Make("nscc", nil)
 	}
@@ -235,6 +269,18 @@ func (c Config) withDefaults() Config {
 		c.NewSprayer, _, _ = spray.Registry.Make("reps", nil)
 	}
 	return c
+}
+
+// maxAckData is the longest answer that an ACK carries, in bytes: the default of Max_ACK_Data_Size.
+const maxAckData = 16
+
+// readAhead is how many answers with data a context asks for before they come.
+func (c *Config) readAhead() uint32 {
+	if c.MaxReadAhead > 0 {
+		return uint32(c.MaxReadAhead)
+	}
+	path := congestion.Path{LineRateBps: c.LineRateBps, BaseRTT: c.BaseRTT}
+	return uint32(min(max(4, 2*path.BDP()/int64(c.PayloadMTU)), 1<<20))
 }
 
 // requestHeader is the length of the transport header of every data packet.

@@ -30,7 +30,8 @@ const (
 	sendPlainAck                        // ACK: of CLOSE_CMD and of the reverse direction
 	sendProbeAck                        // ACK_CC that answers a probe: psn holds the opaque value
 	sendNack
-	sendCommand // a control packet
+	sendLooseAnswer // RUDI_RESP: psn holds the packet id, payload a looseAnswer
+	sendCommand     // a control packet
 )
 
 // A controlQueue is a queue of control packets in a ring that grows when it is full.
@@ -46,6 +47,11 @@ func (q *controlQueue) add() *controlEntry {
 		q.grow()
 	}
 	q.count++
+	return &q.ring[(q.first+q.count-1)&uint32(len(q.ring)-1)]
+}
+
+// last returns the entry that was added last; there is one.
+func (q *controlQueue) last() *controlEntry {
 	return &q.ring[(q.first+q.count-1)&uint32(len(q.ring)-1)]
 }
 
@@ -72,12 +78,12 @@ func (q *controlQueue) pop() *controlEntry {
 func (e *Endpoint) sendControl(now Time, p *Packet) bool {
 	for e.control.count > 0 {
 		v := e.control.pop()
-		n := e.putControl(now, v, p.Header[:])
+		p.Payload, p.Telemetry = Payload{}, 0
+		n := e.putControl(now, v, p)
 		if n == 0 {
 			continue
 		}
 		p.From, p.To = e.self, v.peer
-		p.Payload, p.Telemetry = Payload{}, 0
 		p.EV, p.Proto, p.Class, p.ECN, p.Flags = v.ev, ProtoUET, e.cfg.ControlClass, NotECT, 0
 		p.HeaderLen = uint8(n)
 		e.counters.Sent++
@@ -91,7 +97,8 @@ func (e *Endpoint) sendControl(now Time, p *Packet) bool {
 }
 
 // putControl writes the header of a control packet; 0: there is nothing left to say.
-func (e *Endpoint) putControl(now Time, v *controlEntry, b []byte) int {
+func (e *Endpoint) putControl(now Time, v *controlEntry, p *Packet) int {
+	b := p.Header[:]
 	switch v.kind {
 	case sendNack:
 		h := wire.Nack{Flags: wire.NackFlags(v.flags), Code: wire.NackCode(v.code), PSN: v.psn, SPDCID: v.own, DPDCID: v.remote, Payload: v.payload}
@@ -99,6 +106,8 @@ func (e *Endpoint) putControl(now Time, v *controlEntry, b []byte) int {
 	case sendCommand:
 		h := wire.Control{Control: wire.ControlType(v.code), Flags: wire.ControlFlags(v.flags), PSN: v.psn, SPDCID: v.own, DPDCID: v.remote, Payload: v.payload}
 		return h.Put(b)
+	case sendLooseAnswer:
+		return e.putLooseAnswer(v, p)
 	case sendPlainAck:
 		h := wire.Ack{Flags: wire.AckFlags(v.flags), CumPSN: v.psn, SPDCID: v.own, DPDCID: v.remote}
 		return h.Put(b)
@@ -109,7 +118,7 @@ func (e *Endpoint) putControl(now Time, v *controlEntry, b []byte) int {
 // command queues a control packet of a source context.
 func (e *Endpoint) command(now Time, i uint32, kind wire.ControlType, flags wire.ControlFlags, psn, payload uint32) {
 	pd := &e.pdcs[i]
-	e.control.push(&controlEntry{at: now, peer: pd.peer, psn: psn, payload: payload, own: uint16(i), remote: pd.remote,
+	e.control.push(&controlEntry{at: now, peer: pd.peer, psn: psn, payload: payload, own: pd.own, remote: pd.remote,
 		ev: pd.ev, kind: sendCommand, code: uint8(kind), flags: uint8(flags)})
 }
 
@@ -134,7 +143,7 @@ func (e *Endpoint) handleControl(now Time, p *Packet, header []byte) {
 // handleTargetRequest takes what a target asks its initiator for.
 func (e *Endpoint) handleTargetRequest(now Time, p *Packet, h *wire.Control) {
 	i := e.source(h.DPDCID, p.From)
-	if i == 0 || !e.pdcs[i].sending() || !e.establish(&e.pdcs[i], h.SPDCID) {
+	if i == 0 || e.pdcs[i].flags&pdcReverse != 0 || !e.pdcs[i].sending() || !e.establish(&e.pdcs[i], h.SPDCID) {
 		e.counters.Malformed++
 		return
 	}
@@ -163,6 +172,10 @@ func (e *Endpoint) handleCommand(now Time, p *Packet, h *wire.Control) {
 	if t == 0 {
 		return
 	}
+	if e.targets[t].flags&targetReverse != 0 && h.Control != wire.ControlAckRequest && h.Control != wire.ControlProbe {
+		e.counters.Malformed++
+		return
+	}
 	switch h.Control {
 	case wire.ControlNOOP, wire.ControlNegotiation:
 		e.acceptEmpty(now, p, t, h)
@@ -173,7 +186,7 @@ func (e *Endpoint) handleCommand(now Time, p *Packet, h *wire.Control) {
 	case wire.ControlClose:
 		e.handleClose(now, p, t, h)
 	case wire.ControlProbe:
-		e.control.push(&controlEntry{at: now, peer: p.From, psn: uint32(h.Opaque), payload: h.Payload, own: targetID(t), remote: h.SPDCID,
+		e.control.push(&controlEntry{at: now, peer: p.From, psn: uint32(h.Opaque), payload: h.Payload, own: e.targets[t].own, remote: h.SPDCID,
 			ev: p.EV, kind: sendProbeAck, flags: uint8(ackFlagsFor(p, false))})
 	}
 }

@@ -31,9 +31,12 @@ type Endpoint struct {
 	cfg        *Config // shared by a Family
 	self       Addr
 	mpr        uint32
-	nominalMTU int64 // bytes of a full packet as congestion control counts it
-	fullUnits  int64 // and in units
-	plainUnits bool  // a unit of nominal size is 256 bytes
+	nominalMTU int64      // bytes of a full packet as congestion control counts it
+	fullUnits  int64      // and in units
+	plainUnits bool       // a unit of nominal size is 256 bytes
+	readAhead  uint32     // answers with data that a PDC asks for before they come
+	initiator  uint32     // id that requests carry
+	loose      looseQueue // requests without context: RUDI and UUD
 	timers     timers
 	control    controlQueue
 	counters   Counters
@@ -59,6 +62,16 @@ type Endpoint struct {
 	responses []response
 	bySyn     lookup // {peer, its PDCID} to target
 	byMessage lookup // {target, message id} to inbound
+
+	// Operations other than plain writes, at both ends.
+	operations       []operation
+	operationsFree   uint32
+	byRead           lookup // {PDC, message id} to message
+	byToken          lookup // restart token or rendezvous key to message
+	tokens           uint32 // last one given
+	receiving        receiving
+	looseAnswers     []looseAnswer
+	looseAnswersFree uint32
 
 	events eventQueue
 	memory bufferTable
@@ -145,6 +158,10 @@ func (f *Family) New(self Addr) (*Endpoint, error) {
 	if e.nominalMTU == 0 {
 		e.nominalMTU, e.plainUnits = e.fullUnits*wire.BytesUnit, true
 	}
+	e.readAhead, e.loose.scheduled = c.readAhead(), Never
+	if e.initiator = c.InitiatorID; e.initiator == 0 {
+		e.initiator = uint32(self)
+	}
 	e.settle()
 	return e, nil
 }
@@ -179,6 +196,8 @@ func (e *Endpoint) HandlePacket(now Time, p *Packet) {
 		e.handleNack(now, p, header)
 	case t == wire.TypeControl:
 		e.handleControl(now, p, header)
+	case t == wire.TypeRUDI || t == wire.TypeRUDIResp || t == wire.TypeUUD:
+		e.handleLoose(now, p, header, t)
 	default:
 		e.counters.Malformed++
 	}
@@ -195,5 +214,6 @@ func (e *Endpoint) Transmit(now Time, pull Pull, p *Packet) bool {
 	}
 	return e.probing.tail != 0 && e.sendProbe(now, p) ||
 		e.rtxReady.tail != 0 && e.sendAgain(now, p) ||
+		e.loose.waiting != 0 && e.sendLoosePacket(now, p) ||
 		e.dataReady.tail != 0 && e.sendData(now, p)
 }

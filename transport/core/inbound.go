@@ -5,61 +5,60 @@ import "github.com/weft-transport/weft/transport/wire"
 // A recvMessage is a message of more than one packet between its first and its last byte.
 // Packets come in any order; the message is delivered when its bytes are there.
 type recvMessage struct {
-	key    uint64 // remote key
+	key    uint64 // remote key, or match bits
 	length uint32
 	left   uint32 // bytes still missing
 	target uint32 // context; 0: the slot is free
 	next   uint32 // in the free list
+	extra  uint32 // arrival: a send, or a write with immediate data; 0: a plain write
 	id     uint16
 }
 
 func messageKey(t uint32, id uint16) uint64 { return uint64(t)<<16 | uint64(id) }
 
-// execute carries out a request: it checks it, places its payload and counts the message's bytes.
+// execute carries out a write: it checks it, places its payload and counts the message's bytes.
 func (e *Endpoint) execute(now Time, p *Packet, t uint32, s *wire.Standard) wire.ReturnCode {
-	if result := e.check(p, s); result != wire.RCOK {
+	buffer, result := e.check(p, s)
+	if result != wire.RCOK {
 		return result
 	}
 	if s.Flags&wire.SESStart != 0 && s.Flags&wire.SESEnd != 0 {
-		e.place(&p.Payload, s.Key, s.BufferOffset)
-		e.delivered(now, p.From, uint64(s.RequestLength), s.Key)
+		e.place(&p.Payload, buffer, s.BufferOffset)
+		e.delivered(now, p.From, uint64(s.RequestLength), s.Key, s.HeaderData, s.Flags&wire.SESHeaderData != 0)
 		return wire.RCOK
 	}
 	mi := e.inboundFor(t, s)
 	m := &e.inbound[mi]
-	if m.length != s.RequestLength || m.key != s.Key || m.left < p.Payload.Length {
+	if m.length != s.RequestLength || m.key != s.Key || m.left < p.Payload.Length || m.extra != 0 && e.receiving.arrivals[m.extra].state != arrivalWrite {
 		return wire.RCOpViolation
 	}
-	e.place(&p.Payload, s.Key, s.BufferOffset+uint64(s.MessageOffset))
+	if s.Flags&wire.SESHeaderData != 0 && m.extra == 0 {
+		m.extra = e.newArrival(arrival{state: arrivalWrite, data: s.HeaderData})
+	}
+	e.place(&p.Payload, buffer, s.BufferOffset+uint64(s.MessageOffset))
 	if m.left -= p.Payload.Length; m.left == 0 {
-		e.closeInbound(t, mi)
-		e.delivered(now, p.From, uint64(s.RequestLength), s.Key)
+		data, has := uint64(0), m.extra != 0
+		if has {
+			data = e.receiving.arrivals[m.extra].data
+		}
+		e.closeInbound(now, t, mi)
+		e.delivered(now, p.From, uint64(s.RequestLength), s.Key, data, has)
 	}
 	return wire.RCOK
 }
 
-// check tells whether a request may be carried out. It depends on nothing but the message, so
+// check tells whether a write may be carried out, and where its bytes go. It depends on nothing but the message, so
 // that all packets of a message fare alike.
-func (e *Endpoint) check(p *Packet, s *wire.Standard) wire.ReturnCode {
+func (e *Endpoint) check(p *Packet, s *wire.Standard) (buffer uint32, result wire.ReturnCode) {
 	switch {
-	case s.Opcode != wire.OpWrite:
-		return wire.RCUnsupportedOp
 	case s.JobID != e.cfg.JobID:
-		return wire.RCBadJobID
+		return 0, wire.RCBadJobID
 	case s.PIDOnFEP != e.cfg.PIDOnFEP || s.ResourceIndex != e.cfg.ResourceIndex:
-		return wire.RCUndeliverable
+		return 0, wire.RCUndeliverable
 	case !e.fits(p, s):
-		return wire.RCOpViolation
-	case !e.known(s.Key):
-		if e.cfg.OnlyRegistered {
-			return wire.RCBadMKey
-		}
-	case e.memory.buffers[s.Key] == nil:
-		return wire.RCBadMKey
-	case !e.holds(uint32(s.Key), s.BufferOffset, uint64(s.RequestLength)):
-		return wire.RCBadAddr
+		return 0, wire.RCOpViolation
 	}
-	return wire.RCOK
+	return e.reach(s.Key, s.BufferOffset, uint64(s.RequestLength), RemoteWrite)
 }
 
 // fits tells whether the payload is what a sender of this MTU cuts: every packet but the last is
@@ -102,16 +101,21 @@ func (e *Endpoint) newInbound() uint32 {
 	return uint32(len(e.inbound) - 1)
 }
 
-func (e *Endpoint) closeInbound(t, mi uint32) {
+// closeInbound forgets a message, whether all of it has come or not.
+func (e *Endpoint) closeInbound(now Time, t, mi uint32) {
 	e.byMessage.remove(messageKey(t, e.inbound[mi].id))
+	extra := e.inbound[mi].extra
 	e.inbound[mi] = recvMessage{next: e.inboundFree}
 	e.inboundFree = mi
 	g := &e.targets[t]
 	g.last = 0
 	g.open--
+	if extra != 0 {
+		e.arrivalCut(now, extra)
+	}
 }
 
-func (e *Endpoint) delivered(now Time, from Addr, length, key uint64) {
+func (e *Endpoint) delivered(now Time, from Addr, length, key, data uint64, hasData bool) {
 	e.counters.MessagesGot++
-	e.events.push(Event{Kind: Delivered, Peer: from, At: now, Length: length, RemoteKey: key})
+	e.events.push(Event{Kind: Delivered, Peer: from, At: now, Length: length, RemoteKey: key, Data: data, HasData: hasData})
 }

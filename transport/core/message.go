@@ -26,6 +26,7 @@ type sendMessage struct {
 	records      uint32 // sentPackets that refer to it
 	retransmits  uint32
 	timeouts     uint32
+	extra        uint32 // operation; 0: a plain write
 	id           uint16 // message_id; 0 before the first packet
 	over         bool   // its event is out; the slot waits for its records
 }
@@ -41,8 +42,8 @@ var (
 )
 
 // Send accepts a message. It is cut into packets of the payload MTU, each with a standard
-// request header, and completes when all were acknowledged. The errors are mistakes of the
-// caller, except ErrContexts.
+// request header, and completes when all were acknowledged, and what it asked for has come. The errors are mistakes of
+// the caller, except ErrContexts.
 func (e *Endpoint) Send(now Time, m Message) error {
 	if err := e.checkMessage(&m); err != nil {
 		return fmt.Errorf("core: send from %d to %d, %d bytes: %w", e.self, m.To, m.Length, err)
@@ -52,6 +53,13 @@ func (e *Endpoint) Send(now Time, m Message) error {
 	chunks := uint32(max(1, (m.Length+mtu-1)/mtu))
 	e.messages[mi] = sendMessage{cookie: m.Cookie, length: m.Length, offset: m.Offset, remoteKey: m.RemoteKey,
 		remoteOffset: m.RemoteOffset, buffer: m.Buffer, chunks: chunks, left: chunks}
+	if !m.plain() || m.Mode > ROD {
+		e.setOperation(&m, mi)
+	}
+	if m.Mode > ROD {
+		e.sendLoose(now, &m, mi)
+		return nil
+	}
 	if !e.enqueue(now, e.contextTo(m.To), m.Mode, mi) {
 		e.freeMessage(mi)
 		return fmt.Errorf("core: send from %d to %d: %w", e.self, m.To, ErrContexts)
@@ -67,12 +75,28 @@ func (e *Endpoint) checkMessage(m *Message) error {
 		return ErrHost
 	case m.Length > wire.MaxMessage:
 		return ErrTooLong
-	case m.Mode > ROD:
+	case m.Mode > UUD:
 		return ErrMode
 	case m.Buffer != 0 && !e.holds(m.Buffer, m.Offset, m.Length):
 		return ErrBuffer
 	}
+	if !m.plain() || m.Mode > ROD {
+		return e.checkOperation(m)
+	}
 	return nil
+}
+
+// setOperation gives a message what is special about it.
+func (e *Endpoint) setOperation(msg *Message, mi uint32) {
+	x := e.newOperation(msg)
+	o, m := &e.operations[x], &e.messages[mi]
+	m.extra = x
+	o.peer = msg.To
+	m.chunks = e.packets(o, m.length)
+	m.left = m.chunks
+	if o.token != 0 {
+		e.byToken.put(uint64(o.token), mi)
+	}
 }
 
 // enqueue gives a message to a PDC of the context; false if none can be opened.
@@ -81,6 +105,12 @@ func (e *Endpoint) enqueue(now Time, ci uint32, mode Mode, mi uint32) bool {
 	if i == 0 {
 		return false
 	}
+	e.enqueueOn(now, i, mi)
+	return true
+}
+
+// enqueueOn gives a message to a PDC.
+func (e *Endpoint) enqueueOn(now Time, i, mi uint32) {
 	pd := &e.pdcs[i]
 	m := &e.messages[mi]
 	m.pdc, m.next = i, 0
@@ -93,7 +123,6 @@ func (e *Endpoint) enqueue(now Time, ci uint32, mode Mode, mi uint32) bool {
 	pd.queued++
 	pd.idleDue = Never
 	e.wake(i)
-	return true
 }
 
 // choosePDC returns the PDC with the shortest queue, or opens one more while there may be.
@@ -147,6 +176,9 @@ func (e *Endpoint) newMessage() uint32 {
 }
 
 func (e *Endpoint) freeMessage(mi uint32) {
+	if x := e.messages[mi].extra; x != 0 {
+		e.freeOperation(x)
+	}
 	e.messages[mi] = sendMessage{next: e.messagesFree}
 	e.messagesFree = mi
 }
@@ -163,22 +195,33 @@ func (e *Endpoint) answered(now Time, pd *sendPDC, r *sentPacket) {
 	m.left--
 	m.records--
 	if m.left == 0 && !m.over {
-		e.complete(now, pd, m)
-		m.over = true
+		if m.extra == 0 {
+			e.complete(now, mi)
+		} else {
+			e.conclude(now, mi)
+		}
+		m = &e.messages[mi]
 	}
 	if m.over && m.records == 0 {
 		e.freeMessage(mi)
 	}
 }
 
-func (e *Endpoint) complete(now Time, pd *sendPDC, m *sendMessage) {
+// complete tells the application that a message was carried out. Its slot waits for its records.
+func (e *Endpoint) complete(now Time, mi uint32) {
+	m := &e.messages[mi]
+	m.over = true
+	v := Event{Kind: Completed, Peer: e.pdcs[m.pdc].peer, At: now, Length: m.length, Cookie: m.cookie, RemoteKey: m.remoteKey,
+		Retransmits: m.retransmits, Timeouts: m.timeouts}
+	if m.extra != 0 && !e.operationOver(now, mi, &v) {
+		return
+	}
 	e.counters.MessagesSent++
-	e.events.push(Event{Kind: Completed, Peer: pd.peer, At: now, Length: m.length, Cookie: m.cookie, RemoteKey: m.remoteKey,
-		Retransmits: m.retransmits, Timeouts: m.timeouts})
+	e.events.push(v)
 }
 
 // fail ends a message. Packets of it that were sent live on; the rest is never sent.
-func (e *Endpoint) fail(now Time, mi uint32, why ErrCode) {
+func (e *Endpoint) fail(now Time, mi uint32, why ErrCode, remote wire.ReturnCode) {
 	m := &e.messages[mi]
 	if m.over {
 		return
@@ -186,21 +229,30 @@ func (e *Endpoint) fail(now Time, mi uint32, why ErrCode) {
 	if m.sent < m.chunks { // then it is the first of its queue
 		e.dequeue(&e.pdcs[m.pdc])
 	}
-	e.report(now, mi, why)
+	e.report(now, mi, why, remote)
 }
 
-// report tells the application that a message, which is in no queue, has failed.
-func (e *Endpoint) report(now Time, mi uint32, why ErrCode) {
-	m := &e.messages[mi]
-	if !m.over {
-		m.over = true
-		e.counters.MessagesFailed++
-		e.events.push(Event{Kind: Failed, Err: why, Peer: e.pdcs[m.pdc].peer, At: now, Length: m.length, Cookie: m.cookie,
-			RemoteKey: m.remoteKey, Retransmits: m.retransmits, Timeouts: m.timeouts})
+// report tells the application that a message, which is in no queue, has failed, and lets go of it.
+func (e *Endpoint) report(now Time, mi uint32, why ErrCode, remote wire.ReturnCode) {
+	if !e.messages[mi].over {
+		e.failed(now, mi, why, remote)
 	}
-	if m.records == 0 {
+	if e.messages[mi].records == 0 {
 		e.freeMessage(mi)
 	}
+}
+
+// failed tells the application that a message has failed. Its slot waits for its records.
+func (e *Endpoint) failed(now Time, mi uint32, why ErrCode, remote wire.ReturnCode) {
+	m := &e.messages[mi]
+	m.over = true
+	v := Event{Kind: Failed, Err: why, Remote: remote, Peer: e.pdcs[m.pdc].peer, At: now, Length: m.length, Cookie: m.cookie,
+		RemoteKey: m.remoteKey, Retransmits: m.retransmits, Timeouts: m.timeouts}
+	if m.extra != 0 && !e.operationOver(now, mi, &v) {
+		return
+	}
+	e.counters.MessagesFailed++
+	e.events.push(v)
 }
 
 // nextMessageID returns the id for a message that starts: 16 bits, never 0. Ids in use belong to

@@ -27,7 +27,11 @@ func isRetx(p *Packet) bool { return p.Header[1]&uint8(wire.RequestRetx) != 0 }
 func (e *Endpoint) handleNack(now Time, p *Packet, header []byte) {
 	var n wire.Nack
 	i := uint32(0)
-	if n.Parse(header) == wire.OK && n.Flags&wire.NackRUDI == 0 {
+	if n.Parse(header) == wire.OK {
+		if n.Flags&wire.NackRUDI != 0 {
+			e.looseRefused(now, p, &n)
+			return
+		}
 		i = e.source(n.DPDCID, p.From)
 	}
 	if i == 0 {
@@ -190,7 +194,9 @@ func (e *Endpoint) fatalNack(now Time, i uint32, code wire.NackCode) {
 	fresh := uint32(0)
 	switch code {
 	case wire.NackInvDPDCID, wire.NackHdrMismatch, wire.NackClosing, wire.NackInvalidSyn:
-		fresh = e.takeUnsent(pd)
+		if pd.flags&pdcReverse == 0 {
+			fresh = e.takeUnsent(pd)
+		}
 	}
 	e.failPDC(now, i, ClosedInError, code != wire.NackInvDPDCID && code != wire.NackHdrMismatch)
 	for fresh != 0 {
@@ -198,7 +204,7 @@ func (e *Endpoint) fatalNack(now Time, i uint32, code wire.NackCode) {
 		fresh = e.messages[mi].next
 		if !e.enqueue(now, ci, mode, mi) {
 			e.messages[mi].pdc = i
-			e.report(now, mi, ClosedInError)
+			e.report(now, mi, ClosedInError, wire.RCNull)
 		}
 	}
 }

@@ -180,12 +180,12 @@ func (p *pair) launch() {
 // check holds what every transmitted packet must obey.
 func (p *pair) check(end int, out *Packet) {
 	prologue, _ := wire.ParsePrologue(out.Header[:2])
-	data := prologue.Type().IsRequest()
+	data := prologue.Type().IsRequest() || prologue.Type() == wire.TypeRUDI
 	probe := prologue.Type() == wire.TypeControl && prologue.Control() == wire.ControlProbe
 	c := p.ends[end].cfg
 	ok := out.From == Addr(end+1) && out.To == Addr(2-end) && out.Proto == ProtoUET && out.Telemetry == 0 &&
 		(out.Flags&Trimmable != 0) == (data && c.Trimming)
-	if data || probe {
+	if data || probe || prologue.Type() == wire.TypeUUD {
 		ok = ok && out.ECN == ECT0 && out.Class == c.DataClass
 	} else {
 		ok = ok && out.ECN == NotECT && out.Class == c.ControlClass && out.Flags == 0

@@ -78,6 +78,7 @@ type sendPDC struct {
 	context uint32 // congestion control context
 	sibling uint32 // next PDC of that context; 0: last
 	remote  uint16 // peer's PDCID; 0 until established
+	own     uint16 // PDCID on the wire
 	state   pdcState
 	mode    Mode
 
@@ -97,6 +98,10 @@ type sendPDC struct {
 	queued      uint32 // its length
 	messageID   uint16 // last one used
 	ev          uint16 // of the last request; an ordered context has but one. Control packets share it
+
+	twin     uint32 // target context of the reverse direction (of a reverse source: its target); 0: none yet
+	awaiting uint32 // answers with data that have not come
+	dataDue  Time   // they are given up then; Never
 
 	flags     uint8
 	epoch     uint8  // number of the current fast recovery
@@ -123,6 +128,8 @@ const (
 	pdcProbing    uint8 = 1 << iota // a probe is unanswered
 	pdcRecovering                   // in fast recovery
 	pdcAcks                         // at least one acknowledgement came, for Config.MPR
+	pdcHeld                         // ordered: a message was refused and will be sent again before any that has not begun
+	pdcReverse                      // sends answers to a peer's requests on the peer's context (reverse.go)
 )
 
 // packet returns the record of a PSN in [una, next).
@@ -137,10 +144,10 @@ func (e *Endpoint) openPDC(ci uint32, mode Mode) uint32 {
 	c := &e.contexts[ci]
 	start := e.startPSN(e.pdcs[i].next)
 	e.pdcs[i] = sendPDC{
-		peer: c.peer, context: ci, sibling: c.pdcs, state: stateSynSent, mode: mode,
+		peer: c.peer, own: uint16(i), context: ci, sibling: c.pdcs, state: stateSynSent, mode: mode,
 		una: start, next: start, start: start, cleared: start - 1, lostFrom: start, scanned: start,
 		reach: uint32(e.cfg.MPR) * wire.MPRUnit, ev: uint16(e.random.next()),
-		scheduled: e.pdcs[i].scheduled, rtoDue: Never, clearDue: Never, probeDue: Never, idleDue: Never, restUntil: Never,
+		scheduled: e.pdcs[i].scheduled, rtoDue: Never, clearDue: Never, probeDue: Never, idleDue: Never, restUntil: Never, dataDue: Never,
 	}
 	c.pdcs = i
 	e.counters.ContextsOpened++
@@ -179,10 +186,13 @@ func (e *Endpoint) startPSN(last uint32) uint32 {
 // source finds the source context a packet from a peer belongs to, 0 if there is none.
 func (e *Endpoint) source(id uint16, from Addr) uint32 {
 	i := uint32(id)
+	if id&targetBit != 0 {
+		i = e.answerSource(id)
+	}
 	if i == 0 || i >= uint32(len(e.pdcs)) {
 		return 0
 	}
-	if pd := &e.pdcs[i]; pd.state == stateFree || pd.peer != from {
+	if pd := &e.pdcs[i]; pd.state == stateFree || pd.peer != from || pd.own != id {
 		return 0
 	}
 	return i
@@ -204,7 +214,7 @@ func (pd *sendPDC) sending() bool {
 
 // due returns the next instant at which the context has work.
 func (pd *sendPDC) due() Time {
-	at := min(pd.rtoDue, pd.clearDue, pd.probeDue, pd.idleDue)
+	at := min(pd.rtoDue, pd.clearDue, pd.probeDue, pd.idleDue, pd.dataDue)
 	if pd.holdUntil != 0 {
 		at = min(at, pd.holdUntil)
 	}
@@ -236,6 +246,9 @@ func (e *Endpoint) fireSource(now, at Time, i uint32) {
 	}
 	if pd.probeDue <= now {
 		e.probe(now, i)
+	}
+	if pd.dataDue <= now {
+		e.dataExpired(now, i)
 	}
 	if pd.idleDue <= now {
 		e.closeIdle(now, i)

@@ -67,7 +67,7 @@ func (e *Endpoint) sendProbe(now Time, p *Packet) bool {
 		pd.opaque++
 		pd.probeSent = now
 		pd.flags |= pdcProbing
-		h := wire.Control{Control: wire.ControlProbe, Opaque: pd.opaque, SPDCID: uint16(i), DPDCID: pd.remote, Payload: pd.una}
+		h := wire.Control{Control: wire.ControlProbe, Opaque: pd.opaque, SPDCID: pd.own, DPDCID: pd.remote, Payload: pd.una}
 		p.From, p.To = e.self, pd.peer
 		p.Payload, p.Telemetry = Payload{}, 0
 		p.EV, _ = e.algorithms[pd.context].sprayer.Next(now, int32(pd.ev))

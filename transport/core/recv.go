@@ -17,7 +17,7 @@ func (e *Endpoint) handleRequest(now Time, p *Packet, header []byte) {
 	}
 	g := &e.targets[t]
 	if g.mode == ROD != r.Type.IsROD() {
-		e.refuse(now, p, targetID(t), r.SPDCID, r.PSN, wire.NackModeMismatch, 0)
+		e.refuse(now, p, g.own, r.SPDCID, r.PSN, wire.NackModeMismatch, 0)
 		e.discard(p)
 		return
 	}
@@ -32,7 +32,7 @@ func (e *Endpoint) handleRequest(now Time, p *Packet, header []byte) {
 	case g.state == stateResting:
 		e.afterClose(now, p, t, &r)
 	case before(g.cack+e.mpr, r.PSN):
-		e.refuse(now, p, targetID(t), r.SPDCID, r.PSN, wire.NackOORWindow, 0)
+		e.refuse(now, p, g.own, r.SPDCID, r.PSN, wire.NackOORWindow, 0)
 		e.discard(p)
 	case e.has(g, r.PSN):
 		e.duplicate(now, p, t, &r, ses)
@@ -65,18 +65,40 @@ func (e *Endpoint) discard(p *Packet) {
 
 // newRequest takes a request in the window for the first time.
 func (e *Endpoint) newRequest(now Time, p *Packet, t uint32, r *wire.Request, ses []byte) {
+	g := &e.targets[t]
+	if g.flags&targetReverse != 0 {
+		e.takeAnswer(now, p, t, r, ses)
+		return
+	}
 	var s wire.Standard
-	if !parseSES(r, ses, p, &s) || p.Payload.Buffer == 0 && p.Payload.Length > 0 && p.Payload.Offset != uint64(s.MessageOffset) {
+	switch parseSES(r, ses, &s) {
+	case wire.OK:
+	case wire.BadVersion: // nothing else of the header can be trusted
+		s.Opcode, s.JobID = opUnreadable, e.cfg.JobID
+		_, _, s.MessageID, _ = wire.PeekSES(ses)
+	default:
 		e.malformed(p)
 		return
 	}
-	result := e.execute(now, p, t, &s)
-	if result != wire.RCOK && !e.keepResponse(t, r.PSN, &s, result) {
-		e.refuse(now, p, targetID(t), r.SPDCID, r.PSN, wire.NackNoGtdDel, 0)
-		e.discard(p)
+	if s.Flags&wire.SESStart != 0 && r.Next == wire.NextStandard {
+		s.PayloadLength = uint16(p.Payload.Length) // the first packet does not say
+	}
+	if s.Opcode != wire.OpWrite || s.Flags&wire.SESHeaderData != 0 {
+		e.newOperationAt(now, p, t, r, &s, ses)
 		return
 	}
-	g := &e.targets[t]
+	if wrongPayload(p, &s) {
+		e.malformed(p)
+		return
+	}
+	result, stored := e.execute(now, p, t, &s), uint32(0)
+	if result != wire.RCOK {
+		if stored = e.keepResponse(t, r.PSN, &response{op: wire.RespResponse, message: s.MessageID, job: s.JobID, result: result}); stored == 0 {
+			e.refuse(now, p, g.own, r.SPDCID, r.PSN, wire.NackNoGtdDel, 0)
+			e.discard(p)
+			return
+		}
+	}
 	g.ev = p.EV
 	e.countOrder(g, r.PSN)
 	e.admit(g, r.PSN, e.cfg.units(r.Size()+r.Next.Size(), int(p.Payload.Length)))
@@ -89,19 +111,15 @@ func (e *Endpoint) newRequest(now Time, p *Packet, t uint32, r *wire.Request, se
 	if g.mode == ROD {
 		g.flags &^= targetRefused
 	}
-	e.acknowledge(now, p, t, r, &s, result)
+	e.acknowledge(now, p, t, r, s.MessageID, s.RequestLength, stored)
 }
 
 // parseSES reads whatever request header there is into the standard form. A small header has
 // no key: the resource index stands for it.
-func parseSES(r *wire.Request, b []byte, p *Packet, s *wire.Standard) bool {
-	var why wire.Reason
+func parseSES(r *wire.Request, b []byte, s *wire.Standard) (why wire.Reason) {
 	switch r.Next {
 	case wire.NextStandard:
 		why = s.Parse(b)
-		if s.Flags&wire.SESStart != 0 {
-			s.PayloadLength = uint16(p.Payload.Length)
-		}
 	case wire.NextMedium:
 		var m wire.Medium
 		m, why = wire.ParseMedium(b)
@@ -113,9 +131,14 @@ func parseSES(r *wire.Request, b []byte, p *Packet, s *wire.Standard) bool {
 		*s = wire.Standard{Opcode: m.Opcode, Flags: m.Flags, Target: m.Target, PayloadLength: m.RequestLength,
 			RequestLength: uint32(m.RequestLength), BufferOffset: m.BufferOffset, Key: uint64(m.ResourceIndex)}
 	default:
-		return false
+		return wire.BadNext
 	}
-	return why == wire.OK && uint32(s.PayloadLength) == p.Payload.Length
+	return why
+}
+
+// wrongPayload tells whether a packet does not carry what its header says, or a virtual payload belongs elsewhere.
+func wrongPayload(p *Packet, s *wire.Standard) bool {
+	return uint32(s.PayloadLength) != p.Payload.Length || p.Payload.Buffer == 0 && p.Payload.Length > 0 && p.Payload.Offset != uint64(s.MessageOffset)
 }
 
 // countOrder keeps the statistics of reordering.
@@ -141,7 +164,7 @@ func (e *Endpoint) duplicate(now Time, p *Packet, t uint32, r *wire.Request, ses
 		if r.Flags&wire.RequestSyn != 0 {
 			code = wire.NackInvalidSyn
 		}
-		e.refuse(now, p, targetID(t), r.SPDCID, r.PSN, code, 0)
+		e.refuse(now, p, g.own, r.SPDCID, r.PSN, code, 0)
 		return
 	}
 	v := e.ackFor(now, p, t, r)
@@ -166,7 +189,7 @@ func (e *Endpoint) trimmed(now Time, p *Packet, t uint32, r *wire.Request) {
 	if p.Flags&TrimmedLastHop != 0 {
 		code = wire.NackTrimmedLastHop
 	}
-	e.refuse(now, p, targetID(t), r.SPDCID, r.PSN, code, 0)
+	e.refuse(now, p, g.own, r.SPDCID, r.PSN, code, 0)
 }
 
 // outOfOrder drops a packet of an ordered context that is not the expected one. The source is
@@ -181,7 +204,7 @@ func (e *Endpoint) outOfOrder(now Time, p *Packet, t uint32, r *wire.Request) {
 	g.flags |= targetRefused
 	g.rodLast = r.PSN
 	if first || again {
-		e.refuse(now, p, targetID(t), r.SPDCID, r.PSN, wire.NackRODOOO, g.cack+1)
+		e.refuse(now, p, g.own, r.SPDCID, r.PSN, wire.NackRODOOO, g.cack+1)
 	}
 }
 
@@ -190,12 +213,12 @@ func (e *Endpoint) outOfOrder(now Time, p *Packet, t uint32, r *wire.Request) {
 func (e *Endpoint) acceptEmpty(now Time, p *Packet, t uint32, h *wire.Control) {
 	g := &e.targets[t]
 	if g.state == stateResting || before(g.cack+e.mpr, h.PSN) {
-		e.refuse(now, p, targetID(t), h.SPDCID, h.PSN, wire.NackOORWindow, 0)
+		e.refuse(now, p, g.own, h.SPDCID, h.PSN, wire.NackOORWindow, 0)
 		return
 	}
 	if !e.has(g, h.PSN) {
 		e.admit(g, h.PSN, 0)
 	}
 	g.flags &^= targetFresh
-	e.control.push(&controlEntry{at: now, peer: p.From, psn: h.PSN, own: targetID(t), remote: g.remote, ev: p.EV, kind: sendAckOnly})
+	e.control.push(&controlEntry{at: now, peer: p.From, psn: h.PSN, own: g.own, remote: g.remote, ev: p.EV, kind: sendAckOnly})
 }

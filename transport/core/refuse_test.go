@@ -82,7 +82,7 @@ func TestRefusedAccess(t *testing.T) {
 			} else {
 				p.run()
 				require.Len(t, p.events[0], 2, name)
-				require.Equal(t, Event{Kind: Failed, Err: RemoteError, Peer: 2, At: p.events[0][0].At, Length: length, Cookie: 5, RemoteKey: 1}, p.events[0][0], name)
+				require.Equal(t, Event{Kind: Failed, Err: RemoteError, Remote: c.code, Peer: 2, At: p.events[0][0].At, Length: length, Cookie: 5, RemoteKey: 1}, p.events[0][0], name)
 				require.Equal(t, Completed, p.events[0][1].Kind, name)
 				require.Len(t, p.events[1], 1, name)
 			}
@@ -230,7 +230,7 @@ func TestNoContextAvailable(t *testing.T) {
 	p.runFor(500 * us)
 	require.Equal(t, 3, p.logged("NO_PDC_AVAIL"))
 	require.Empty(t, p.events[0])
-	p.B().freeTarget(1)
+	p.B().freeTarget(p.now, 1)
 	p.run()
 	p.wantOne()
 
@@ -460,7 +460,7 @@ func TestShorterRequestHeaders(t *testing.T) {
 	put(500, wire.NextMedium, &wire.Medium{Opcode: wire.OpWrite, Flags: common, RequestLength: 50, BufferOffset: 300, Key: 1})
 	p.B().cfg.ResourceIndex = 1
 	put(501, wire.NextSmall, &wire.Small{Opcode: wire.OpWrite, Flags: common, Target: wire.Target{ResourceIndex: 1}, RequestLength: 50, BufferOffset: 600})
-	put(502, wire.NextMedium, &wire.Medium{Opcode: wire.OpSend, Flags: common, Target: wire.Target{ResourceIndex: 1}, RequestLength: 50})
+	put(502, wire.NextMedium, &wire.Medium{Opcode: wire.OpDatagramSend, Flags: common, Target: wire.Target{ResourceIndex: 1}, RequestLength: 50})
 	p.take(1)
 	require.Len(t, p.events[1], 2)
 	require.Equal(t, p.A().memory.buffers[1][100:150], sink[300:350])

@@ -97,7 +97,8 @@ func (e *Endpoint) firstReady(ci uint32) uint32 {
 	c := &e.contexts[ci]
 	for i := c.data.head(e.dataLink); i != 0; i = c.data.head(e.dataLink) {
 		pd := &e.pdcs[i]
-		if pd.first != 0 && pd.holdUntil == 0 && pd.sending() && pd.psnsLeft() > 0 && e.makeRoom(pd) {
+		if pd.first != 0 && pd.holdUntil == 0 && pd.sending() && pd.psnsLeft() > 0 && (pd.awaiting < e.readAhead || !e.firstReads(pd)) &&
+			(pd.flags&pdcHeld == 0 || e.messages[pd.first].sent != 0) && e.makeRoom(pd) {
 			return i
 		}
 		c.data.pop(e.dataLink)
@@ -119,6 +120,9 @@ func (pd *sendPDC) psnsLeft() uint32 {
 // nextUnits is the nominal size of the next new packet.
 func (e *Endpoint) nextUnits(pd *sendPDC) uint8 {
 	m := &e.messages[pd.first]
+	if m.extra != 0 {
+		return e.operationUnits(m)
+	}
 	if m.sent+1 < m.chunks {
 		return uint8(e.fullUnits)
 	}
@@ -153,6 +157,9 @@ func (e *Endpoint) sendNext(now Time, i uint32, units uint8, p *Packet) {
 	if m.sent++; m.sent == m.chunks {
 		e.dequeue(pd)
 	}
+	if m.extra != 0 {
+		e.operationSent(now, pd, i, mi)
+	}
 	p.Flags = 0
 	r.ev = e.entropy(now, pd, p)
 	e.launch(now, i, psn, r, m, p, 0)
@@ -186,7 +193,7 @@ func (e *Endpoint) launch(now Time, i, psn uint32, r *sentPacket, m *sendMessage
 	pd.flight += int32(r.units)
 	e.booked(now, ci, r.units)
 	last := r.chunk+1 == m.chunks
-	if last || e.lastForNow(pd, &e.contexts[ci]) || e.slow(now, pd) {
+	if last && (m.extra == 0 || e.asksLast(m)) || e.lastForNow(pd, &e.contexts[ci]) || e.slow(now, pd) {
 		flags |= wire.RequestAR
 	}
 	if flags&wire.RequestAR != 0 {
@@ -194,8 +201,13 @@ func (e *Endpoint) launch(now Time, i, psn uint32, r *sentPacket, m *sendMessage
 	}
 	pd.sentLast = now
 	e.fillData(pd, r, m, p)
-	p.HeaderLen = uint8(e.putRequest(i, psn, flags, p))
-	p.HeaderLen += uint8(e.putSES(r, m, last, p))
+	if m.extra == 0 {
+		p.HeaderLen = uint8(e.putRequest(pd, psn, flags, wire.NextStandard, p))
+		p.HeaderLen += uint8(e.putSES(r, m, last, p))
+	} else {
+		p.HeaderLen = uint8(e.putRequest(pd, psn, flags, e.operations[m.extra].nextHeader(), p))
+		p.HeaderLen += uint8(e.putOperation(r, m, last, p))
+	}
 	e.watch(now, i, r)
 	e.counters.Sent++
 	e.counters.SentData++
@@ -231,12 +243,11 @@ func (e *Endpoint) fillData(pd *sendPDC, r *sentPacket, m *sendMessage, p *Packe
 }
 
 // putRequest writes the PDS header.
-func (e *Endpoint) putRequest(i, psn uint32, flags wire.RequestFlags, p *Packet) int {
-	pd := &e.pdcs[i]
+func (e *Endpoint) putRequest(pd *sendPDC, psn uint32, flags wire.RequestFlags, next wire.Next, p *Packet) int {
 	var h wire.Request // set field by field: a literal is built aside and copied
-	h.Type, h.Next, h.Flags = wire.TypeRUD, wire.NextStandard, flags
+	h.Type, h.Next, h.Flags = wire.TypeRUD, next, flags
 	h.ClearOffset, h.PSN = int16(pd.cleared-psn), psn
-	h.SPDCID, h.DPDCID = uint16(i), pd.remote
+	h.SPDCID, h.DPDCID = pd.own, pd.remote
 	if pd.mode == ROD {
 		h.Type = wire.TypeROD
 	}
@@ -252,7 +263,7 @@ func (e *Endpoint) putSES(r *sentPacket, m *sendMessage, last bool, p *Packet) i
 	var h wire.Standard
 	h.Opcode, h.Flags = wire.OpWrite, wire.SESRelative
 	h.JobID, h.PIDOnFEP, h.ResourceIndex = e.cfg.JobID, e.cfg.PIDOnFEP, e.cfg.ResourceIndex
-	h.MessageID, h.Initiator, h.RequestLength = m.id, uint32(e.self), uint32(m.length)
+	h.MessageID, h.Initiator, h.RequestLength = m.id, e.initiator, uint32(m.length)
 	h.BufferOffset, h.Key = m.remoteOffset, m.remoteKey
 	if last {
 		h.Flags |= wire.SESEnd

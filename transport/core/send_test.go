@@ -204,7 +204,7 @@ func TestSendRefusesMistakes(t *testing.T) {
 		{Message{To: 1}, ErrSelf},
 		{Message{To: 3}, ErrHost},
 		{Message{To: 2, Length: 1<<32 - 1}, ErrTooLong},
-		{Message{To: 2, Mode: 2}, ErrMode},
+		{Message{To: 2, Mode: 4}, ErrMode},
 		{Message{To: 2, Buffer: 2, Length: 1}, ErrBuffer},
 		{Message{To: 2, Buffer: 1, Length: 101}, ErrBuffer},
 		{Message{To: 2, Buffer: 1, Offset: 1<<64 - 1, Length: 2}, ErrBuffer},

@@ -7,25 +7,27 @@ import "github.com/weft-transport/weft/transport/wire"
 // PSNs run cack < what the bitmap holds <= cack + MP_RANGE. A set bit is a packet received beyond the
 // cumulative acknowledgement: behind a gap, or behind a response that waits to be cleared.
 type recvPDC struct {
-	peer     Addr
-	remote   uint16 // peer's PDCID
-	state    pdcState
-	mode     Mode
-	start    uint32 // first PSN
-	cack     uint32 // every PSN up to it is received and, where needed, cleared
-	high     uint32 // highest PSN received
-	beyond   uint32 // set bits of the bitmap: ooo_count
-	room     block  // bitmap; no room while no bit was ever set
-	received uint32 // rcvd_bytes: cumulative, units, 24 bits
-	since    uint32 // bytes counted since the last ACK
-	unnamed  uint32 // lowest PSN beyond cack that no ACK has named yet; valid if targetUnnamed
-	open     uint32 // messages begun and not delivered
-	last     uint32 // inbound message of the last packet: the likeliest of the next
-	response uint32 // chain of stored responses; 0: none
-	rodLast  uint32 // last PSN dropped as out of order
-	closePSN uint32 // of CLOSE_CMD, while resting
-	ev       uint16 // of the last request
-	flags    uint8
+	peer                   Addr
+	remote                 uint16 // peer's PDCID
+	own                    uint16 // PDCID on the wire
+	state                  pdcState
+	mode                   Mode
+	start                  uint32 // first PSN
+	cack                   uint32 // every PSN up to it is received and, where needed, cleared
+	high                   uint32 // highest PSN received
+	beyond                 uint32 // set bits of the bitmap: ooo_count
+	room                   block  // bitmap; no room while no bit was ever set
+	received               uint32 // rcvd_bytes: cumulative, units, 24 bits
+	since                  uint32 // bytes counted since the last ACK
+	unnamed                uint32 // lowest PSN beyond cack that no ACK has named yet; valid if targetUnnamed
+	open                   uint32 // messages begun and not delivered
+	last                   uint32 // inbound message of the last packet: the likeliest of the next
+	response, lastResponse uint32 // chain of stored responses, by PSN; 0: none
+	twin                   uint32 // source context of the reverse direction (of a reverse target: its source); 0: none yet
+	rodLast                uint32 // last PSN dropped as out of order
+	closePSN               uint32 // of CLOSE_CMD, while resting
+	ev                     uint16 // of the last request
+	flags                  uint8
 
 	scheduled Time
 	seen      Time // last packet from the peer
@@ -38,6 +40,7 @@ const (
 	targetWantsAck                   // an ACK was requested while there was a gap
 	targetUnnamed                    // unnamed is valid
 	targetRefused                    // ROD: the missing packet was asked for
+	targetReverse                    // takes answers to our requests on our own context (reverse.go)
 )
 
 // targetID returns the PDCID of the target context with slab index t.
@@ -49,11 +52,14 @@ func synKey(peer Addr, remote uint16) uint64 { return uint64(peer)<<16 | uint64(
 // another's, the packet is refused.
 func (e *Endpoint) findTarget(now Time, p *Packet, own, remote uint16, psn uint32) uint32 {
 	t := uint32(own &^ targetBit)
-	if own&targetBit == 0 || t == 0 || t >= uint32(len(e.targets)) || e.targets[t].state == stateFree {
+	if own&targetBit == 0 {
+		t = e.reverseTarget(own, p.From, remote)
+	}
+	if t == 0 || t >= uint32(len(e.targets)) || e.targets[t].state == stateFree {
 		e.refuse(now, p, 0, remote, psn, wire.NackInvDPDCID, 0)
 		return 0
 	}
-	if g := &e.targets[t]; g.peer != p.From || g.remote != remote {
+	if g := &e.targets[t]; g.peer != p.From || g.remote != remote || g.own != own {
 		e.refuse(now, p, 0, remote, psn, wire.NackHdrMismatch, 0)
 		return 0
 	}
@@ -72,10 +78,10 @@ func (e *Endpoint) acceptSyn(now Time, p *Packet, remote uint16, psn uint32, off
 			return t
 		}
 		if g.state != stateResting && now < g.seen+2*e.cfg.SegmentLifetime {
-			e.refuse(now, p, targetID(t), remote, psn, wire.NackInvalidSyn, 0)
+			e.refuse(now, p, g.own, remote, psn, wire.NackInvalidSyn, 0)
 			return 0
 		}
-		e.freeTarget(t) // the peer has closed it, or given it up, and its PDCID has rested
+		e.freeTarget(now, t) // the peer has closed it, or given it up, and its PDCID has rested
 	}
 	t := e.newTarget()
 	if t == 0 {
@@ -84,7 +90,7 @@ func (e *Endpoint) acceptSyn(now Time, p *Packet, remote uint16, psn uint32, off
 		return 0
 	}
 	g := &e.targets[t]
-	*g = recvPDC{peer: p.From, remote: remote, state: stateEstablished, start: start, cack: start - 1, high: start - 1,
+	*g = recvPDC{peer: p.From, remote: remote, own: targetID(t), state: stateEstablished, start: start, cack: start - 1, high: start - 1,
 		flags: targetFresh, scheduled: g.scheduled, seen: now, restUntil: Never}
 	e.liveTargets++
 	if ordered {
@@ -102,6 +108,11 @@ func (e *Endpoint) newTarget() uint32 {
 	if e.liveTargets >= e.cfg.MaxTargets {
 		return 0
 	}
+	return e.targetSlot()
+}
+
+// targetSlot finds a free slot; 0: all PDCIDs are taken.
+func (e *Endpoint) targetSlot() uint32 {
 	if n := len(e.targetsFree); n > 0 {
 		t := e.targetsFree[n-1]
 		e.targetsFree = e.targetsFree[:n-1]
@@ -126,9 +137,9 @@ func (e *Endpoint) askToClose(now Time) {
 			e.hand = 1
 		}
 		g := &e.targets[e.hand]
-		if g.state == stateEstablished && g.beyond == 0 && g.open == 0 && g.response == 0 {
+		if g.state == stateEstablished && g.flags&targetReverse == 0 && g.beyond == 0 && g.open == 0 && g.response == 0 {
 			e.askedAt = now
-			e.control.push(&controlEntry{at: now, peer: g.peer, psn: g.cack, own: targetID(e.hand), remote: g.remote, ev: g.ev,
+			e.control.push(&controlEntry{at: now, peer: g.peer, psn: g.cack, own: g.own, remote: g.remote, ev: g.ev,
 				kind: sendAckOnly, flags: uint8(wire.AckClose)})
 			return
 		}
@@ -136,9 +147,9 @@ func (e *Endpoint) askToClose(now Time) {
 }
 
 // freeTarget forgets a context with all it holds.
-func (e *Endpoint) freeTarget(t uint32) {
+func (e *Endpoint) freeTarget(now Time, t uint32) {
 	g := &e.targets[t]
-	e.dropTarget(t)
+	e.dropTarget(now, t)
 	e.bySyn.remove(synKey(g.peer, g.remote))
 	if g.state != stateResting {
 		e.liveTargets--
@@ -148,14 +159,15 @@ func (e *Endpoint) freeTarget(t uint32) {
 }
 
 // dropTarget gives back what a context holds: bitmap, responses, messages that never ended.
-func (e *Endpoint) dropTarget(t uint32) {
+func (e *Endpoint) dropTarget(now Time, t uint32) {
 	g := &e.targets[t]
 	for g.response != 0 {
 		e.freeResponse(g)
 	}
+	e.dropAnswers(g)
 	for m := 1; g.open > 0 && m < len(e.inbound); m++ {
 		if e.inbound[m].target == t {
-			e.closeInbound(t, uint32(m))
+			e.closeInbound(now, t, uint32(m))
 		}
 	}
 	e.dropArrived(g)
@@ -169,9 +181,9 @@ func (e *Endpoint) fireTarget(now, at Time, t uint32) {
 		return
 	}
 	switch {
-	case g.state == stateFree:
+	case g.state == stateFree || g.flags&targetReverse != 0:
 	case g.state == stateResting && g.restUntil <= now:
-		e.freeTarget(t)
+		e.freeTarget(now, t)
 	case g.state == stateResting:
 		e.arm(timerTarget|t, &g.scheduled, g.restUntil)
 	case e.cfg.TargetIdle > 0 && g.seen+e.cfg.TargetIdle <= now:
@@ -184,7 +196,7 @@ func (e *Endpoint) fireTarget(now, at Time, t uint32) {
 // restTarget closes a context; its PDCID is used again after two segment lifetimes.
 func (e *Endpoint) restTarget(now Time, t uint32) {
 	g := &e.targets[t]
-	e.dropTarget(t)
+	e.dropTarget(now, t)
 	e.liveTargets--
 	g.state = stateResting
 	g.restUntil = now + 2*e.cfg.SegmentLifetime

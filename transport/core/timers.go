@@ -11,6 +11,7 @@ const (
 	timerSource  uint32 = 0 << 30 // a sendPDC
 	timerTarget  uint32 = 1 << 30 // a recvPDC
 	timerContext uint32 = 2 << 30 // a ccc
+	timerMessage uint32 = 3 << 30 // a sendMessage with an operation; 0: what has no context
 
 	timerKind uint32 = 3 << 30
 )
@@ -96,6 +97,8 @@ func (e *Endpoint) HandleTimeout(now Time) {
 			e.fireSource(now, t.at, i)
 		case timerTarget:
 			e.fireTarget(now, t.at, i)
+		case timerMessage:
+			e.fireMessage(now, t.at, i)
 		default:
 			e.fireContext(now, t.at, i)
 		}

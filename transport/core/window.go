@@ -82,6 +82,15 @@ func (e *Endpoint) drained(now Time, i uint32) {
 		return // about to send again
 	}
 	e.releaseRoom(pd)
+	e.settled(now, i)
+}
+
+// settled closes a context, or sets the time for it, that has nothing to send and waits for no answer.
+func (e *Endpoint) settled(now Time, i uint32) {
+	pd := &e.pdcs[i]
+	if pd.awaiting > 0 || pd.flags&(pdcReverse|pdcHeld) != 0 {
+		return
+	}
 	if pd.state == stateQuiesce {
 		e.sendClose(now, i)
 	} else if e.cfg.IdleClose > 0 && pd.sending() {
