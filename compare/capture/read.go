@@ -109,6 +109,9 @@ func (r *Reader) Interfaces() []*Interface { return r.interfaces }
 // Dropped returns how many packets the capture says it has lost itself, so far.
 func (r *Reader) Dropped() uint64 { return r.drops }
 
+// Idle tells whether nothing of the file is waiting to be read: the next call of Next may have to wait.
+func (r *Reader) Idle() bool { return r.in.Buffered() == 0 }
+
 // Next reads the next frame into f. It returns io.EOF behind the last one, a *BrokenError where the
 // file is broken, or the error of the file itself.
 func (r *Reader) Next(f *Frame) error {

@@ -17,6 +17,7 @@ import (
 
 	weft "github.com/weft-transport/weft"
 	"github.com/weft-transport/weft/compare/campaign"
+	"github.com/weft-transport/weft/compare/dissect"
 	_ "github.com/weft-transport/weft/compare/protocols" // register themselves
 )
 
@@ -45,6 +46,8 @@ type commands struct {
 	Merge   mergeCmd   `cmd:"" help:"Put the results of sweeps, their shards or comparisons into one directory and report."`
 	Report  reportCmd  `cmd:"" help:"Make the HTML report of a results directory."`
 
+	Dump dumpCmd `cmd:"" help:"Decode the UET and RoCE v2 packets of a capture, and follow their contexts."`
+
 	Version kong.VersionFlag `help:"Print the version and the hash of the source."`
 }
 
@@ -70,7 +73,7 @@ func Run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 			"Ctrl-C stops runs cleanly and keeps what is finished; a second one ends the program at once."),
 		kong.Writers(stdout, stderr), kong.Exit(func(code int) { exited = code }),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
-		kong.Vars{"version": weft.Version + " " + campaign.SourceHash()}, kong.Bind(a))
+		kong.Vars{"version": weft.Version + " " + campaign.SourceHash(), "filter": dissect.FilterHelp}, kong.Bind(a))
 	if len(args) == 0 {
 		args = []string{"--help"}
 	}

@@ -86,17 +86,19 @@ func (p *Packet) note(g Grade, format string, args ...any) {
 	p.Notes = append(p.Notes, Note{g, fmt.Sprintf(format, args...)})
 }
 
-// troubled tells whether anything about the packet deserves attention.
-func (p *Packet) troubled() bool {
+// worst returns the gravest grade of all that is said of the packet.
+func (p *Packet) worst() Grade {
 	if p.Malformed != "" || p.Check.Wrong() {
-		return true
+		return Trouble
+	}
+	grade := Plain
+	if p.Trimmed || len(p.Frame.Comments) > 0 {
+		grade = Notable
 	}
 	for _, n := range p.Notes {
-		if n.Grade == Trouble {
-			return true
-		}
+		grade = max(grade, n.Grade)
 	}
-	return false
+	return grade
 }
 
 // A Decoder turns frames into packets.

@@ -194,7 +194,11 @@ func (u *uetPacket) ses(b []byte) (payload int, wrong string) {
 		return -1, fmt.Sprintf("%v: %v", u.Next, why)
 	}
 	u.SESSize = u.Next.Size()
-	return payload, u.extension(b, extension)
+	wrong = u.extension(b, extension)
+	if u.HasMeeting {
+		payload = int(u.Meeting.EagerLength)
+	}
+	return payload, wrong
 }
 
 // extension reads what the opcode adds behind the SES header.
@@ -245,4 +249,21 @@ func carriesData(op wire.Opcode) bool {
 		return false
 	}
 	return true
+}
+
+// pdcids returns the two PDCIDs of a packet, 0 where it has none.
+func (u *uetPacket) pdcids() (from, to uint16) {
+	switch {
+	case u.PDSSize == 0:
+		return 0, 0
+	case u.Type.IsRequest():
+		return u.Request.SPDCID, u.Request.DPDCID
+	case u.Type == wire.TypeAck, u.Type == wire.TypeAckCC:
+		return u.Ack.SPDCID, u.Ack.DPDCID
+	case u.Type == wire.TypeNack:
+		return u.Nack.SPDCID, u.Nack.DPDCID
+	case u.Type == wire.TypeControl:
+		return u.Control.SPDCID, u.Control.DPDCID
+	}
+	return 0, 0
 }

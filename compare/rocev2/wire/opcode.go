@@ -115,6 +115,12 @@ func (o Opcode) IsRequest() bool { return o.has(isRequest) }
 // IsWrite tells whether o belongs to an RDMA WRITE.
 func (o Opcode) IsWrite() bool { return o >= WriteFirst && o <= WriteOnlyImmediate }
 
+// HasRETH tells whether a RETH follows in the dialect Standard.
+func (o Opcode) HasRETH() bool { return o.has(hasRETH) }
+
+// HasAETH tells whether an AETH follows.
+func (o Opcode) HasAETH() bool { return o.has(hasAETH) }
+
 // HasImmediate tells whether an ImmDt follows.
 func (o Opcode) HasImmediate() bool { return o.has(hasImm) }
 

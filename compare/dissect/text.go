@@ -1,0 +1,47 @@
+package dissect
+
+import (
+	"fmt"
+	"strconv"
+	"time"
+)
+
+// count is a number of things, in the plural where it has to be.
+func count(n int64, thing string) string {
+	if n == 1 {
+		return "1 " + thing
+	}
+	return strconv.FormatInt(n, 10) + " " + thing + "s"
+}
+
+// size is a number of bytes.
+func size(n int64) string { return strconv.FormatInt(n, 10) + " B" }
+
+// short is a duration with three or four digits and its unit.
+func short(d time.Duration) string {
+	for _, u := range []struct {
+		unit time.Duration
+		name string
+	}{{time.Second, "s"}, {time.Millisecond, "ms"}, {time.Microsecond, "us"}} {
+		if d >= u.unit || -d >= u.unit {
+			v := float64(d) / float64(u.unit)
+			digits := 2
+			switch {
+			case v >= 100 || v <= -100:
+				digits = 0
+			case v >= 10 || v <= -10:
+				digits = 1
+			}
+			return strconv.FormatFloat(v, 'f', digits, 64) + " " + u.name
+		}
+	}
+	return fmt.Sprintf("%d ns", d.Nanoseconds())
+}
+
+// sized is an operation and its bytes, if it has any.
+func sized(op string, n int64) string {
+	if n == 0 {
+		return op
+	}
+	return op + " of " + size(n)
+}
