@@ -17,6 +17,7 @@ import (
 
 	weft "github.com/weft-transport/weft"
 	"github.com/weft-transport/weft/compare/campaign"
+	"github.com/weft-transport/weft/compare/capture"
 	"github.com/weft-transport/weft/compare/dissect"
 	_ "github.com/weft-transport/weft/compare/protocols" // register themselves
 )
@@ -73,7 +74,8 @@ func Run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 			"Ctrl-C stops runs cleanly and keeps what is finished; a second one ends the program at once."),
 		kong.Writers(stdout, stderr), kong.Exit(func(code int) { exited = code }),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
-		kong.Vars{"version": weft.Version + " " + campaign.SourceHash(), "filter": dissect.FilterHelp}, kong.Bind(a))
+		kong.Vars{"version": weft.Version + " " + campaign.SourceHash(), "filter": dissect.FilterHelp,
+			"trimmed": fmt.Sprintf("%d,%d", capture.Rules.Trimmed, capture.Rules.TrimmedLastHop)}, kong.Bind(a))
 	if len(args) == 0 {
 		args = []string{"--help"}
 	}

@@ -24,7 +24,7 @@ type dumpCmd struct {
 	Width       *int    `help:"Fold longer lines; 0: never. The terminal's width, if there is one, by default." placeholder:"COLUMNS"`
 	IPProtocol  uint8   `name:"ip-protocol" help:"IP protocol number of UET without UDP; 0: none." default:"253"`
 	UETPort     uint16  `name:"uet-port" help:"UDP port of UET." default:"4793"`
-	TrimmedDSCP int8    `name:"trimmed-dscp" help:"DSCP of trimmed packets; -1: none." default:"-1"`
+	TrimmedDSCP []uint8 `name:"trimmed-dscp" help:"DSCP of trimmed packets: anywhere, at the last hop. 64: none." default:"${trimmed}" placeholder:"N,N"`
 }
 
 // Help is the long help of the command.
@@ -84,10 +84,11 @@ func (c *dumpCmd) prepare(a *app, d *dissect.Dump) error {
 		}
 	}
 	config := encap.Default
-	config.Native, config.UETPort = c.IPProtocol, c.UETPort
-	if c.TrimmedDSCP >= 0 {
-		config.DSCP.Trimmed = encap.DSCP(c.TrimmedDSCP)
+	config.Native, config.UETPort, config.DSCP = c.IPProtocol, c.UETPort, capture.Rules
+	if n := len(c.TrimmedDSCP); n != 1 && n != 2 {
+		return fmt.Errorf("--trimmed-dscp: %d values; expected one or two", n)
 	}
+	config.DSCP.Trimmed, config.DSCP.TrimmedLastHop = encap.DSCP(c.TrimmedDSCP[0]), encap.DSCP(c.TrimmedDSCP[len(c.TrimmedDSCP)-1])
 	if err := config.DSCP.Validate(); err != nil {
 		return fmt.Errorf("--trimmed-dscp: %w", err)
 	}

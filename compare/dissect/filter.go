@@ -80,7 +80,7 @@ func (p *Packet) has(id uint32) bool {
 	if p.Kind == RoCE {
 		return p.RoCE.DestQP == id || p.RoCE.DETH.SourceQP == id
 	}
-	from, to := p.UET.pdcids()
+	from, to := pdcids(&p.UET)
 	return uint32(from) == id || uint32(to) == id
 }
 

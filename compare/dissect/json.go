@@ -198,7 +198,7 @@ func (j *JSON) Summary(out *bufio.Writer, d *Dump, broken string) {
 		key string
 		n   int64
 	}{{"frames", t.Frames}, {"bytes", t.Bytes}, {"uet", t.UET}, {"roce", t.RoCE}, {"printed", t.Printed}, {"malformed", t.Malformed}, {"bad_check", t.BadCheck},
-		{"unchecked", t.NoCheck}, {"snapped", t.Snapped}, {"trimmed", t.Trimmed}, {"ecn_marked", t.Marked}, {"commented", t.Commented},
+		{"unchecked", t.NoCheck}, {"snapped", t.Snapped}, {"trimmed", t.Trimmed}, {"ecn_marked", t.Marked}, {"dropped", t.Dropped}, {"commented", t.Commented},
 		{"capture_dropped", int64(d.CaptureDropped)}} {
 		o.put(c.key, c.n)
 	}

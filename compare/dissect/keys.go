@@ -23,11 +23,11 @@ var Keys = []struct {
 		{"tss.", "sdi, an, ssi, epoch, counter"},
 		{"pds.", "type, next_header, flags, clear_psn_offset, psn, spdcid, dpdcid, pdc_info, psn_offset, ccc_id, credit_target; " +
 			"of acknowledgements ack_psn_offset, ack_psn, cack_psn, probe_opaque, cc_type, cc_flags, mpr (units of 128), sack_psn_offset, sack_bitmap, " +
-			"credit (256 B), service_time (128 ns), restore_cwnd, rcv_cwnd_pend, rcvd_bytes (256 B), ooo_count; of NACK nack_code, vendor_code, nack_psn, payload; " +
+			"credit (256 B), service_time (128 ns), restore_cwnd, rcv_cwnd_pend, rcvd_bytes (256 B), ooo_count, cc_state; of NACK nack_code, vendor_code, nack_psn, payload; " +
 			"of control packets control_type, probe_opaque, payload, features; of RUDI packet_id"},
-		{"ses.", "opcode, flags, message_id, generation, job_id, pid_on_fep, resource_index, buffer_offset, initiator, key, header_data, " +
+		{"ses.", "version, opcode, flags, message_id, generation, job_id, pid_on_fep, resource_index, buffer_offset, initiator, key, header_data, " +
 			"payload_length, message_offset, request_length; of responses list, return_code, modified_length, read_message_id, request_psn"},
-		{"atomic., rendezvous.", "op, data_type, semantic; eager_length, generation, pid_on_fep, resource_index, read_offset, read_key"},
+		{"atomic., rendezvous.", "op, data_type, semantic, compare, swap; eager_length, generation, pid_on_fep, resource_index, read_offset, read_key"},
 		{"bth.", "opcode, flags, pad, pkey, dest_qp, psn"},
 		{"deth., feth., reth., atomic_eth.", "qkey, src_qp; flush; va, rkey, length; va, rkey, swap_add, compare"},
 		{"aeth., atomic_ack_eth., selective.", "syndrome, credits, rnr_wait_ns, msn; original; flags, base, bitmap"},
@@ -51,7 +51,7 @@ var Keys = []struct {
 	}},
 	{"totals: the last line", []Key{
 		{"frames, bytes, uet, roce, printed", "of the whole file; printed: those that the filter let through"},
-		{"malformed, bad_check, unchecked, snapped, trimmed, ecn_marked, commented, capture_dropped", "counts of frames"},
+		{"malformed, bad_check, unchecked, snapped, trimmed, ecn_marked, dropped, commented, capture_dropped", "counts of frames; dropped: by the fabric of a run"},
 		{"types", "packets and payload_bytes by type or opcode"},
 		{"others", "frames that are neither UET nor RoCE v2, by name"},
 		{"broken", "why the file could not be read to its end"},

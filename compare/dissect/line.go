@@ -191,14 +191,14 @@ func (l *Lines) uet(p *Packet) (kind string, rest []string) {
 	u := &p.UET
 	kind = u.Type.String()
 	switch {
-	case u.HasTSS:
+	case u.Has&wire.HasTSS != 0:
 		return kind, []string{tssWords(&u.TSS), "encrypted " + size(int64(p.Payload)) + " + ICV"}
-	case u.PDSSize == 0:
+	case u.Has&wire.HasPDS == 0:
 		return kind, nil
 	case u.Type.IsRequest():
 		r := &u.Request
 		w := words{}
-		w.add(fit(pdcs(r.SPDCID, r.DPDCID, r.Flags&wire.RequestSyn != 0), 5, false), "psn="+l.psn(p, p.Side, r.PSN))
+		w.add(fit(pdcWords(r.SPDCID, r.DPDCID, r.Flags&wire.RequestSyn != 0), 5, false), "psn="+l.psn(p, p.Side, r.PSN))
 		w.flags(r.Flags.String())
 		if r.Flags&wire.RequestSyn != 0 {
 			w.add(fmt.Sprintf("synoff=%d", r.PSNOffset))
@@ -209,15 +209,18 @@ func (l *Lines) uet(p *Packet) (kind string, rest []string) {
 			w.add(fmt.Sprintf("ccc=%d credit=%d", r.CCC, r.CreditTarget))
 		}
 		rest = append(rest, w.String())
-	case u.Type == wire.TypeAck, u.Type == wire.TypeAckCC:
+	case isAck(u.Type):
 		rest = append(rest, l.ack(p, &u.Ack))
-	case u.Type == wire.TypeNack:
+	case isNack(u.Type):
 		n := &u.Nack
 		w := words{}
-		w.add(fit(pdcs(n.SPDCID, n.DPDCID, false), 5, false), "psn="+l.psn(p, 1-p.Side, n.PSN), n.Code.String())
+		w.add(fit(pdcWords(n.SPDCID, n.DPDCID, false), 5, false), "psn="+l.psn(p, 1-p.Side, n.PSN), n.Code.String())
 		w.flags(n.Flags.String())
 		w.number("payload", uint64(n.Payload))
 		w.number("vendor", uint64(n.Vendor))
+		if u.Type == wire.TypeNackCCX {
+			w.add(fmt.Sprintf("state=%x:%015x%016x", uint8(n.CCType), n.State[0], n.State[1]))
+		}
 		rest = append(rest, w.String())
 	case u.Type == wire.TypeControl:
 		rest = append(rest, l.control(p, &u.Control))
@@ -227,8 +230,8 @@ func (l *Lines) uet(p *Packet) (kind string, rest []string) {
 		w.flags(u.RUDI.Flags.String())
 		rest = append(rest, w.String())
 	}
-	if u.SESSize > 0 {
-		rest = append(rest, u.sesWords())
+	if u.Has&wire.HasSES != 0 {
+		rest = append(rest, sesWords(u))
 	}
 	if p.Payload > 0 {
 		rest = append(rest, size(int64(p.Payload)))
@@ -236,8 +239,8 @@ func (l *Lines) uet(p *Packet) (kind string, rest []string) {
 	return kind, rest
 }
 
-// pdcs is "1>2", with "new" for a PDCID that is not known yet.
-func pdcs(from, to uint16, syn bool) string {
+// pdcWords is "1>2", with "new" for a PDCID that is not known yet.
+func pdcWords(from, to uint16, syn bool) string {
 	if syn {
 		return strconv.Itoa(int(from)) + ">new"
 	}
@@ -257,9 +260,9 @@ func tssWords(t *wire.TSS) string {
 	return w.String()
 }
 
-func (l *Lines) ack(p *Packet, a *wire.AckCC) string {
+func (l *Lines) ack(p *Packet, a *wire.AckCCX) string {
 	w := words{}
-	w.add(fit(pdcs(a.SPDCID, a.DPDCID, false), 5, false))
+	w.add(fit(pdcWords(a.SPDCID, a.DPDCID, false), 5, false))
 	if a.Flags&wire.AckProbe != 0 {
 		w.add(fmt.Sprintf("opaque=0x%04x", a.Opaque))
 	} else {
@@ -267,14 +270,16 @@ func (l *Lines) ack(p *Packet, a *wire.AckCC) string {
 	}
 	w.add("cack=" + l.psn(p, 1-p.Side, a.CumPSN))
 	w.flags(a.Flags.String())
-	if p.UET.Type != wire.TypeAckCC {
+	if p.UET.Type == wire.TypeAck {
 		return w.String()
 	}
 	if a.Sack != 0 {
 		w.add(fmt.Sprintf("sack=%+d:%x", a.SackOffset, a.Sack))
 	}
 	w.add(fmt.Sprintf("mpr=%d", int(a.MPR)*wire.MPRUnit))
-	if a.CCType == wire.CCCredit {
+	if p.UET.Type == wire.TypeAckCCX {
+		w.add(fmt.Sprintf("state=%016x%016x", a.State[0], a.State[1]))
+	} else if a.CCType == wire.CCCredit {
 		w.add(fmt.Sprintf("credit=%d", a.Credit))
 	} else {
 		if a.ServiceTime != wire.NoServiceTime {
@@ -296,7 +301,7 @@ func (l *Lines) ack(p *Packet, a *wire.AckCC) string {
 
 func (l *Lines) control(p *Packet, c *wire.Control) string {
 	w := words{}
-	w.add(fit(pdcs(c.SPDCID, c.DPDCID, c.Flags&wire.ControlSyn != 0), 5, false), c.Control.String())
+	w.add(fit(pdcWords(c.SPDCID, c.DPDCID, c.Flags&wire.ControlSyn != 0), 5, false), c.Control.String())
 	if c.PSN != 0 {
 		w.add("psn=" + l.psn(p, p.Side, c.PSN))
 	}
@@ -320,8 +325,9 @@ func (l *Lines) control(p *Packet, c *wire.Control) string {
 }
 
 // sesWords is the SES header; what has its usual value is left out.
-func (u *uetPacket) sesWords() string {
+func sesWords(u *wire.Packet) string {
 	w := words{}
+	w.number("version", uint64(u.Version))
 	switch u.Next {
 	case wire.NextStandard:
 		s := &u.Standard
@@ -361,20 +367,22 @@ func (u *uetPacket) sesWords() string {
 		w.number("gen", uint64(r.Generation))
 		w.add(fmt.Sprintf("len=%d", r.ModifiedLength))
 	case wire.NextResponseData:
-		r := &u.Data
+		r := &u.ResponseData
 		w.response(r.Op, r.Code, r.List)
 		w.add(fmt.Sprintf("msg=%d job=%d read=%d", r.MessageID, r.JobID, r.ReadMessageID))
 		w.number("at", uint64(r.MessageOffset))
 		w.add(fmt.Sprintf("len=%d", r.ModifiedLength))
 	case wire.NextResponseDataSmall:
-		r := &u.DataSmall
+		r := &u.ResponseDataSmall
 		w.response(r.Op, r.Code, r.List)
 		w.add(fmt.Sprintf("job=%d for=%d", r.JobID, r.RequestPSN))
 	}
-	if u.HasAtomic {
-		w.add(u.Atomic.Op.String(), u.Atomic.DataType.String())
-	}
-	if m := &u.Meeting; u.HasMeeting {
+	switch m := &u.Rendezvous; u.Extension {
+	case wire.ExtensionAtomic:
+		w.add(u.Swap.Op.String(), u.Swap.DataType.String())
+	case wire.ExtensionCompareSwap:
+		w.add(u.Swap.Op.String(), u.Swap.DataType.String(), "compare="+wide(u.Swap.CompareHigh, u.Swap.CompareLow), "swap="+wide(u.Swap.SwapHigh, u.Swap.SwapLow))
+	case wire.ExtensionRendezvous:
 		w.add(fmt.Sprintf("eager=%d read=%d:%d+0x%x key=0x%x", m.EagerLength, m.PIDOnFEP, m.ResourceIndex, m.ReadOffset, m.ReadKey))
 	}
 	return w.String()
@@ -517,18 +525,24 @@ func (l *Lines) fold(line string) string {
 		return line
 	}
 	var b strings.Builder
-	at, first := 0, true
-	for _, word := range strings.SplitAfter(line, " ") {
-		n := visible(word)
-		if at > 0 && at+visible(strings.TrimRight(word, " ")) > l.Width && !first {
+	at := 0
+	for rest := line; rest != ""; {
+		space := len(rest) - len(strings.TrimLeft(rest, " "))
+		end := strings.IndexByte(rest[space:], ' ')
+		if end < 0 {
+			end = len(rest) - space
+		}
+		word := rest[space : space+end]
+		if at > hanging && at+space+visible(word) > l.Width {
 			b.WriteString("\n" + strings.Repeat(" ", hanging))
 			at = hanging
+		} else {
+			b.WriteString(rest[:space])
+			at += space
 		}
-		if at > hanging || word != " " {
-			b.WriteString(word)
-			at += n
-		}
-		first = first && strings.TrimSpace(word) == ""
+		b.WriteString(word)
+		at += visible(word)
+		rest = rest[space+end:]
 	}
 	return b.String()
 }

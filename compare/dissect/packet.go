@@ -5,6 +5,7 @@ import (
 
 	"github.com/weft-transport/weft/compare/capture"
 	"github.com/weft-transport/weft/compare/rocev2/wire"
+	uet "github.com/weft-transport/weft/transport/wire"
 	"github.com/weft-transport/weft/transport/wire/encap"
 )
 
@@ -49,7 +50,7 @@ type Packet struct {
 	Other string // what a frame of kind Other is: "ARP", "TCP"
 	Link  Link
 	IP    encap.Header // offsets count from Link.Size
-	UET   uetPacket
+	UET   uet.Packet
 	RoCE  wire.Header
 
 	Headers int // bytes of transport headers, from IP.Payload on
@@ -142,7 +143,7 @@ func (d *Decoder) Decode(f *capture.Frame, p *Packet) {
 		p.Malformed = "IP or UDP: " + reason.String()
 		return
 	}
-	p.Trimmed = d.Config.DSCP.IsTrimmed(h.Class.DSCP()) || h.Missing > 0 && !f.Snapped() && h.Kind != encap.RoCE
+	p.Trimmed = d.Config.DSCP.IsTrimmed(h.Class.DSCP()) && (h.Missing > 0 || h.Kind == encap.UETNative) && !f.Snapped()
 	if p.Kind == RoCE {
 		p.decodeRoCE(datagram)
 	} else {

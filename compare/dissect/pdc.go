@@ -31,13 +31,13 @@ func (t *Tracker) uet(p *Packet) {
 		if t.pdc(p, c.SPDCID, c.DPDCID, syn, c.PSN-uint32(c.PSNOffset)) {
 			t.control(p, c)
 		}
-	case u.Type == wire.TypeAck, u.Type == wire.TypeAckCC:
+	case isAck(u.Type):
 		if t.pdc(p, u.Ack.SPDCID, u.Ack.DPDCID, false, 0) {
-			t.ack(p, &u.Ack)
+			t.ack(p, &u.Ack.AckCC)
 		}
-	case u.Type == wire.TypeNack && u.Nack.Flags&wire.NackRUDI == 0:
+	case isNack(u.Type) && u.Nack.Flags&wire.NackRUDI == 0:
 		if t.pdc(p, u.Nack.SPDCID, u.Nack.DPDCID, false, 0) {
-			t.nack(p, &u.Nack)
+			t.nack(p, &u.Nack.Nack)
 		}
 	}
 }
@@ -140,8 +140,8 @@ func (t *Tracker) request(p *Packet, r *wire.Request) {
 	if !fresh || s == nil {
 		return
 	}
-	if p.UET.Next == wire.NextResponseData && p.UET.SESSize > 0 {
-		t.returned(p, &c.Flows[1-p.Side], uint32(p.UET.Data.ReadMessageID), p.Payload)
+	if p.UET.Next == wire.NextResponseData && p.UET.Has&wire.HasSES != 0 {
+		t.returned(p, &c.Flows[1-p.Side], uint32(p.UET.ResponseData.ReadMessageID), p.Payload)
 		return
 	}
 	if s.message = f.file(p, t.since(p)); s.message != nil && p.UET.Standard.Flags&wire.SESEnd != 0 {
@@ -158,7 +158,7 @@ func (f *flow) file(p *Packet, now time.Duration) *message {
 	case wire.NextMedium:
 		return &message{op: u.Medium.Opcode.String(), begun: now, packets: 1, bytes: int64(p.Payload), length: int64(u.Medium.RequestLength), whole: true}
 	case wire.NextStandard:
-		if u.SESSize == 0 {
+		if u.Has&wire.HasSES == 0 {
 			return nil
 		}
 	default:
@@ -185,7 +185,7 @@ func (f *flow) file(p *Packet, now time.Duration) *message {
 		m.whole, m.reads = true, s.Opcode == wire.OpRead
 	case s.Opcode == wire.OpFetchingAtomic || s.Opcode == wire.OpTSendFetch:
 		m.whole, m.reads, m.length = true, true, 1 // any value that comes back will do
-	case p.UET.HasMeeting:
+	case u.Extension == wire.ExtensionRendezvous:
 		m.whole = true
 	default:
 		m.whole = m.bytes >= m.length
@@ -275,7 +275,7 @@ func (t *Tracker) ack(p *Packet, a *wire.AckCC) {
 	newly += t.acknowledged(p, f, f.oldest(), cumulative)
 	f.una = max(f.una, cumulative+1)
 	t.overtaken(p, f)
-	if p.UET.Type == wire.TypeAckCC {
+	if p.UET.Type != wire.TypeAck {
 		newly += t.selected(p, f, cumulative+int64(a.SackOffset), a.Sack)
 	}
 	f.progress(p, newly)
@@ -314,7 +314,7 @@ func (t *Tracker) selected(p *Packet, f *flow, base int64, sack uint64) (newly i
 // answered looks at the SES response that comes with an ACK of psn.
 func (t *Tracker) answered(p *Packet, f *flow, psn int64) {
 	u := &p.UET
-	if u.SESSize == 0 {
+	if u.Has&wire.HasSES == 0 {
 		return
 	}
 	var m *message
@@ -324,9 +324,9 @@ func (t *Tracker) answered(p *Packet, f *flow, psn int64) {
 	code, op, bytes := u.Response.Code, u.Response.Op, 0
 	switch u.Next {
 	case wire.NextResponseData:
-		code, op, bytes = u.Data.Code, u.Data.Op, int(u.Data.PayloadLength)
+		code, op, bytes = u.ResponseData.Code, u.ResponseData.Op, int(u.ResponseData.PayloadLength)
 	case wire.NextResponseDataSmall:
-		code, op, bytes = u.DataSmall.Code, u.DataSmall.Op, int(u.DataSmall.PayloadLength)
+		code, op, bytes = u.ResponseDataSmall.Code, u.ResponseDataSmall.Op, int(u.ResponseDataSmall.PayloadLength)
 	}
 	switch {
 	case !code.Success():

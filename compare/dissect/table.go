@@ -23,7 +23,7 @@ func Summary(out *bufio.Writer, d *Dump) {
 		n    int64
 		what string
 	}{{t.Malformed, "malformed"}, {t.BadCheck, "with a wrong or missing checksum"}, {t.NoCheck, "whose checksum cannot be checked (cut or encrypted)"},
-		{t.Snapped, "cut by the capture"}, {t.Trimmed, "trimmed"}, {t.Marked, "marked CE"}, {t.Commented, "with comments"}, {int64(d.CaptureDropped), "lost by the capture itself"}} {
+		{t.Snapped, "cut by the capture"}, {t.Trimmed, "trimmed"}, {t.Marked, "marked CE"}, {t.Dropped, "dropped by the fabric"}, {t.Commented, "with comments"}, {int64(d.CaptureDropped), "lost by the capture itself"}} {
 		if c.n > 0 {
 			fmt.Fprintf(out, "  %d %s\n", c.n, c.what)
 		}

@@ -38,6 +38,14 @@ func short(d time.Duration) string {
 	return fmt.Sprintf("%d ns", d.Nanoseconds())
 }
 
+// wide is a number of 128 bits in hexadecimal.
+func wide(high, low uint64) string {
+	if high == 0 {
+		return fmt.Sprintf("0x%x", low)
+	}
+	return fmt.Sprintf("0x%x%016x", high, low)
+}
+
 // sized is an operation and its bytes, if it has any.
 func sized(op string, n int64) string {
 	if n == 0 {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/weft-transport/weft/compare/capture"
 	"github.com/weft-transport/weft/transport/wire"
 	"github.com/weft-transport/weft/transport/wire/encap"
 )
@@ -21,6 +22,7 @@ type Totals struct {
 	Trimmed       int64
 	Marked        int64 // CE
 	Commented     int64
+	Dropped       int64 // seen at the interface of what the fabric dropped
 	Printed       int64 // matched the filter
 }
 
@@ -38,6 +40,9 @@ func (t *Totals) add(p *Packet) {
 	}
 	if len(p.Frame.Comments) > 0 {
 		t.Commented++
+	}
+	if p.Frame.Interface.Name == capture.DropsPort {
+		t.Dropped++
 	}
 	if p.Kind == Other {
 		if t.Others == nil {
@@ -81,7 +86,7 @@ func (p *Packet) typeName() string {
 		return "RoCE " + p.RoCE.Opcode.String()
 	}
 	name := "UET " + p.UET.Type.String()
-	if p.UET.Type == wire.TypeControl && p.UET.PDSSize > 0 {
+	if p.UET.Type == wire.TypeControl && p.UET.Has&wire.HasPDS != 0 {
 		name += " " + p.UET.Control.Control.String()
 	}
 	return name

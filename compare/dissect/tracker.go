@@ -7,6 +7,8 @@ import (
 	"net/netip"
 	"slices"
 	"time"
+
+	"github.com/weft-transport/weft/compare/capture"
 )
 
 // Bounds of memory: 4096 contexts, and slots of 64 bytes for 2^20 PSNs in all of their windows.
@@ -96,7 +98,7 @@ func NewTracker() *Tracker {
 
 // Follow books a packet with the context it belongs to and leaves notes on it.
 func (t *Tracker) Follow(p *Packet) {
-	if p.Malformed != "" || p.Check.Wrong() { // a receiver drops it
+	if p.Malformed != "" || p.Check.Wrong() || p.Frame.Interface.Name == capture.DropsPort { // nobody takes it
 		return
 	}
 	switch p.Kind {

@@ -6,82 +6,49 @@ import (
 	"github.com/weft-transport/weft/transport/wire"
 )
 
-// A uetPacket holds the headers of a UET packet. Which mean something follows from Type and Next.
-type uetPacket struct {
-	Type    wire.Type
-	Next    wire.Next
-	HasTSS  bool
-	TSS     wire.TSS
-	Request wire.Request
-	Ack     wire.AckCC // its first half for a plain ACK
-	Nack    wire.Nack
-	Control wire.Control
-	RUDI    wire.RUDI
-
-	PDSSize int // bytes of the PDS header; 0 if it was not read
-	SESSize int // bytes of the SES header and its extension; 0 if there is none, or was not read
-
-	Standard   wire.Standard
-	Medium     wire.Medium
-	Small      wire.Small
-	Response   wire.Response
-	Data       wire.ResponseData
-	DataSmall  wire.ResponseDataSmall
-	HasAtomic  bool
-	Atomic     wire.Atomic
-	HasMeeting bool
-	Meeting    wire.Rendezvous
-}
-
-const icvSize = 16
-
 // decodeUET reads the headers, finds out how long the payload is, and checks the CRC.
 func (d *Decoder) decodeUET(p *Packet, datagram []byte) {
 	u, body := &p.UET, datagram[p.IP.Payload:p.IP.End]
-	prologue, why := wire.ParsePrologue(body)
-	if why != wire.OK {
-		p.Malformed = "ends before its PDS header"
-		return
+	cut := p.IP.Missing > 0 || p.Trimmed
+	order := wire.CRCOff
+	switch {
+	case cut:
+	case p.IP.CheckCRC(datagram, wire.MostFirst):
+		p.Check, d.crcSeen, order = Good, true, wire.MostFirst
+	case p.IP.CheckCRC(datagram, wire.LeastFirst):
+		p.Check, d.crcSeen, order = GoodLeast, true, wire.LeastFirst
 	}
-	u.Type = prologue.Type()
-	if u.Type == wire.TypeTSS {
-		p.decodeTSS(body)
-		return
+	why := u.Parse(body, order)
+	p.Headers, p.Payload = u.Payload, u.Trailer-u.Payload
+	if why != wire.OK {
+		p.Malformed = complaint(u, why, body)
 	}
 	expected := -1
-	if p.Malformed = u.pds(body, prologue); p.Malformed == "" {
-		expected, p.Malformed = u.ses(body[u.PDSSize:])
-	}
-	p.Headers = u.PDSSize + u.SESSize
-	rest := len(body) - p.Headers
-	if p.IP.Missing > 0 || p.Trimmed {
-		p.Payload = max(expected, 0)
-		if expected < 0 {
-			p.Payload = max(0, rest+p.IP.Missing)
-		}
-		if p.Trimmed && u.PDSSize > 0 {
-			p.Malformed = "" // what is left of a trimmed packet is all that it has to tell
-		}
-		return
+	if why == wire.OK {
+		expected = promised(u)
 	}
 	switch {
-	case p.IP.CheckCRC(datagram, wire.MostFirst):
-		p.Check, d.crcSeen = Good, true
-	case p.IP.CheckCRC(datagram, wire.LeastFirst):
-		p.Check, d.crcSeen = GoodLeast, true
-	case !hasTrailer(rest, expected, d.crcSeen):
+	case u.Has&wire.HasTSS != 0:
+		p.Check = Unchecked // an ICV can be checked by those who have the key
+		p.Payload += p.IP.Missing
+	case cut:
+		p.Payload = max(expected, 0)
+		if expected < 0 {
+			p.Payload = max(0, len(body)+p.IP.Missing-p.Headers)
+		}
+		if p.Trimmed && u.Has&wire.HasPDS != 0 {
+			p.Malformed = "" // what is left of a trimmed packet is all that it has to tell
+		}
+	case p.Check == Unchecked && !hasTrailer(p.Payload, expected, d.crcSeen):
 		p.Check = Absent
 		if d.crcSeen {
 			p.Check = BadMissing
 		}
-	default:
+	case p.Check == Unchecked:
 		p.Check = Bad
+		p.Payload = max(0, p.Payload-wire.CRCSize)
 	}
-	p.Payload = rest
-	if p.Check == Good || p.Check == GoodLeast || p.Check == Bad {
-		p.Payload = max(0, rest-wire.CRCSize)
-	}
-	if p.Malformed == "" && expected >= 0 && p.Payload != expected {
+	if expected >= 0 && p.Payload != expected {
 		p.note(Trouble, "carries %d bytes where its headers say %d", p.Payload, expected)
 	}
 }
@@ -95,151 +62,68 @@ func hasTrailer(rest, expected int, seen bool) bool {
 	return rest >= wire.CRCSize && (seen || rest&(rest-1) != 0)
 }
 
-// decodeTSS reads the security header. What is behind it is encrypted.
-func (p *Packet) decodeTSS(body []byte) {
-	tss, why := wire.ParseTSS(body)
-	if why != wire.OK {
-		p.Malformed = "security header: " + why.String()
-		return
-	}
-	p.UET.HasTSS, p.UET.TSS = true, tss
-	p.Headers = wire.TSSSize
-	if tss.HasSource {
-		p.Headers = wire.TSSWithSourceSize
-	}
-	p.Payload = len(body) + p.IP.Missing - p.Headers - icvSize
-	if p.Payload < 0 {
-		p.Payload, p.Malformed = 0, fmt.Sprintf("no room for an ICV of %d bytes behind the security header", icvSize)
-	}
-}
-
-// pds reads the PDS header at the front of b and says what is wrong with it.
-func (u *uetPacket) pds(b []byte, prologue wire.Prologue) string {
-	size := u.Type.Size()
-	var why wire.Reason
-	u.Next = prologue.Next()
-	switch u.Type {
-	case wire.TypeRUD, wire.TypeROD, wire.TypeRUDCC, wire.TypeRODCC:
-		why = u.Request.Parse(b)
-	case wire.TypeRUDI, wire.TypeRUDIResp:
-		u.RUDI, why = wire.ParseRUDI(b)
-	case wire.TypeUUD:
-		_, why = wire.ParseUUD(b)
-	case wire.TypeAck:
-		why = u.Ack.Ack.Parse(b)
-	case wire.TypeAckCC:
-		why = u.Ack.Parse(b)
-	case wire.TypeNack:
-		why = u.Nack.Parse(b)
-		u.Next = wire.NextNone
-	case wire.TypeControl:
-		why = u.Control.Parse(b)
-		u.Next = wire.NextNone
-		if u.Control.Control == wire.ControlNegotiation {
-			size = wire.NegotiationSize
-		}
-	default:
-		return fmt.Sprintf("packet type %d is reserved or not decoded", u.Type)
-	}
-	switch why {
-	case wire.OK:
-	case wire.Short:
-		return fmt.Sprintf("%v ends after %d bytes of its header", u.Type, len(b))
-	case wire.BadNext:
+// complaint puts a reason of refusal into words.
+func complaint(u *wire.Packet, why wire.Reason, body []byte) string {
+	switch {
+	case len(body) < wire.PrologueSize:
+		return "ends before its PDS header"
+	case why == wire.Short && wire.Type(body[0]>>3) == wire.TypeTSS:
+		return fmt.Sprintf("%d bytes are too few for a security header and an ICV", len(body))
+	case why == wire.Short && u.Has&wire.HasPDS == 0:
+		return fmt.Sprintf("%v ends after %d of %d bytes of its header", u.Type, len(body), u.Type.Size())
+	case why == wire.Short && u.Has&wire.HasSES == 0:
+		return fmt.Sprintf("%v ends after %d of %d bytes", u.Next, len(body)-u.SES, u.Next.Size())
+	case why == wire.Short:
+		return "ends inside the extension of its SES header"
+	case why == wire.BadType:
+		return fmt.Sprintf("packet type %d is reserved", u.Type)
+	case why == wire.BadNext:
 		return fmt.Sprintf("%v with next header %v", u.Type, u.Next)
-	case wire.BadControl:
-		return fmt.Sprintf("control type %d is reserved", prologue.Control())
-	case wire.BadPDCID:
-		return fmt.Sprintf("%v with PDCID 0", u.Type)
-	default:
-		return fmt.Sprintf("%v: %v", u.Type, why)
+	case why == wire.BadControl:
+		return fmt.Sprintf("control type %d is reserved", u.Control.Control)
+	case why == wire.BadVersion:
+		return fmt.Sprintf("SES version %d", u.Version)
+	case why == wire.BadPDCID:
+		return "PDCID 0"
 	}
-	u.PDSSize = size
-	return ""
+	return why.String()
 }
 
-// ses reads the SES header at the front of b. It returns how many bytes of payload the headers promise, -1 if they
-// do not tell, and what is wrong.
-func (u *uetPacket) ses(b []byte) (payload int, wrong string) {
-	var why wire.Reason
-	payload, extension := 0, wire.Opcode(wire.OpNOP)
+// promised returns how many bytes of payload the headers promise, -1 if they do not tell: the first of several packets
+// fills the payload MTU.
+func promised(u *wire.Packet) int {
 	switch u.Next {
 	case wire.NextNone:
 		if u.Type.IsRequest() || u.Type == wire.TypeUUD || u.Type == wire.TypeRUDI {
-			return -1, ""
+			return -1
 		}
-		return 0, ""
 	case wire.NextStandard:
-		why = u.Standard.Parse(b)
-		payload, extension = standardPayload(&u.Standard), u.Standard.Opcode
+		s := &u.Standard
+		switch {
+		case u.Extension == wire.ExtensionRendezvous:
+			return int(u.Rendezvous.EagerLength)
+		case u.Extension == wire.ExtensionCompareSwap || !carriesData(s.Opcode):
+		case s.Flags&(wire.SESStart|wire.SESEnd) == wire.SESStart|wire.SESEnd:
+			return int(s.RequestLength)
+		case s.Flags&wire.SESStart != 0:
+			return -1
+		default:
+			return int(s.PayloadLength)
+		}
 	case wire.NextMedium:
-		u.Medium, why = wire.ParseMedium(b)
-		payload, extension = shortPayload(u.Medium.Opcode, u.Medium.RequestLength), u.Medium.Opcode
+		if u.Extension != wire.ExtensionCompareSwap && carriesData(u.Medium.Opcode) {
+			return int(u.Medium.RequestLength)
+		}
 	case wire.NextSmall:
-		u.Small, why = wire.ParseSmall(b)
-		payload, extension = shortPayload(u.Small.Opcode, u.Small.RequestLength), u.Small.Opcode
-	case wire.NextResponse:
-		why = u.Response.Parse(b)
+		if u.Extension != wire.ExtensionCompareSwap && carriesData(u.Small.Opcode) {
+			return int(u.Small.RequestLength)
+		}
 	case wire.NextResponseData:
-		u.Data, why = wire.ParseResponseData(b)
-		payload = int(u.Data.PayloadLength)
+		return int(u.ResponseData.PayloadLength)
 	case wire.NextResponseDataSmall:
-		u.DataSmall, why = wire.ParseResponseDataSmall(b)
-		payload = int(u.DataSmall.PayloadLength)
+		return int(u.ResponseDataSmall.PayloadLength)
 	}
-	if why == wire.Short {
-		return -1, fmt.Sprintf("%v ends after %d of %d bytes", u.Next, len(b), u.Next.Size())
-	}
-	if why != wire.OK {
-		return -1, fmt.Sprintf("%v: %v", u.Next, why)
-	}
-	u.SESSize = u.Next.Size()
-	wrong = u.extension(b, extension)
-	if u.HasMeeting {
-		payload = int(u.Meeting.EagerLength)
-	}
-	return payload, wrong
-}
-
-// extension reads what the opcode adds behind the SES header.
-func (u *uetPacket) extension(b []byte, op wire.Opcode) string {
-	var why wire.Reason
-	size := 0
-	switch op {
-	case wire.OpAtomic, wire.OpFetchingAtomic, wire.OpTSendAtomic, wire.OpTSendFetch:
-		u.Atomic, why = wire.ParseAtomic(b[u.SESSize:])
-		u.HasAtomic, size = why == wire.OK, wire.AtomicSize
-	case wire.OpRendezvousSend, wire.OpRendezvousTSend:
-		u.Meeting, why = wire.ParseRendezvous(b[u.SESSize:])
-		u.HasMeeting, size = why == wire.OK, wire.RendezvousSize
-	}
-	if why != wire.OK {
-		return fmt.Sprintf("%v ends inside its extension of %d bytes", op, size)
-	}
-	u.SESSize += size
-	return ""
-}
-
-// standardPayload returns the bytes behind a standard request; -1 if it is the first of several packets, which fills
-// the payload MTU.
-func standardPayload(s *wire.Standard) int {
-	if !carriesData(s.Opcode) {
-		return 0
-	}
-	switch s.Flags & (wire.SESStart | wire.SESEnd) {
-	case wire.SESStart | wire.SESEnd:
-		return int(s.RequestLength)
-	case wire.SESStart:
-		return -1
-	}
-	return int(s.PayloadLength)
-}
-
-func shortPayload(op wire.Opcode, length uint16) int {
-	if !carriesData(op) {
-		return 0
-	}
-	return int(length)
+	return 0
 }
 
 // carriesData tells whether a request of that opcode has its data behind it.
@@ -251,16 +135,24 @@ func carriesData(op wire.Opcode) bool {
 	return true
 }
 
+// isAck tells whether a packet acknowledges.
+func isAck(t wire.Type) bool {
+	return t == wire.TypeAck || t == wire.TypeAckCC || t == wire.TypeAckCCX
+}
+
+// isNack tells whether a packet refuses.
+func isNack(t wire.Type) bool { return t == wire.TypeNack || t == wire.TypeNackCCX }
+
 // pdcids returns the two PDCIDs of a packet, 0 where it has none.
-func (u *uetPacket) pdcids() (from, to uint16) {
+func pdcids(u *wire.Packet) (from, to uint16) {
 	switch {
-	case u.PDSSize == 0:
+	case u.Has&wire.HasPDS == 0:
 		return 0, 0
 	case u.Type.IsRequest():
 		return u.Request.SPDCID, u.Request.DPDCID
-	case u.Type == wire.TypeAck, u.Type == wire.TypeAckCC:
+	case isAck(u.Type):
 		return u.Ack.SPDCID, u.Ack.DPDCID
-	case u.Type == wire.TypeNack:
+	case isNack(u.Type):
 		return u.Nack.SPDCID, u.Nack.DPDCID
 	case u.Type == wire.TypeControl:
 		return u.Control.SPDCID, u.Control.DPDCID

@@ -9,27 +9,29 @@ import (
 // uetLayers returns the security, delivery and semantic headers of a UET packet.
 func (p *Packet) uetLayers(at int) (all []layer) {
 	u := &p.UET
-	if u.HasTSS {
-		return []layer{tssLayer(&u.TSS, at, p.Headers)}
+	if u.Has&wire.HasTSS != 0 {
+		return []layer{tssLayer(&u.TSS, at)}
 	}
-	if u.PDSSize == 0 {
-		return nil
+	if u.Has&wire.HasPDS != 0 {
+		all = append(all, pdsLayer(u, at+u.PDS))
 	}
-	all = append(all, u.pdsLayer(at))
-	if u.SESSize > 0 {
-		all = append(all, u.sesLayer(at+u.PDSSize))
+	if u.Has&wire.HasSES != 0 {
+		all = append(all, sesLayer(u, at+u.SES))
 	}
-	at += u.PDSSize + u.Next.Size()
-	if u.HasAtomic {
-		l := layer{key: "atomic", title: "atomic extension", at: at, size: wire.AtomicSize}
-		l.word("op", 0, 1, u.Atomic.Op, uint64(u.Atomic.Op))
-		l.word("data_type", 1, 1, u.Atomic.DataType, uint64(u.Atomic.DataType))
-		l.num("semantic", 2, 1, uint64(u.Atomic.Semantic))
+	switch at += u.Ext; u.Extension {
+	case wire.ExtensionAtomic, wire.ExtensionCompareSwap:
+		l := layer{key: "atomic", title: u.Extension.String(), at: at, size: u.Extension.Size()}
+		l.word("op", 0, 1, u.Swap.Op, uint64(u.Swap.Op))
+		l.word("data_type", 1, 1, u.Swap.DataType, uint64(u.Swap.DataType))
+		l.num("semantic", 2, 1, uint64(u.Swap.Semantic))
+		if u.Extension == wire.ExtensionCompareSwap {
+			l.add("compare", 4, 16, wide(u.Swap.CompareHigh, u.Swap.CompareLow), "")
+			l.add("swap", 20, 16, wide(u.Swap.SwapHigh, u.Swap.SwapLow), "")
+		}
 		all = append(all, l)
-	}
-	if u.HasMeeting {
-		m := &u.Meeting
-		l := layer{key: "rendezvous", title: "rendezvous extension", at: at, size: wire.RendezvousSize}
+	case wire.ExtensionRendezvous:
+		m := &u.Rendezvous
+		l := layer{key: "rendezvous", title: u.Extension.String(), at: at, size: wire.RendezvousSize}
 		l.num("eager_length", 0, 4, uint64(m.EagerLength))
 		l.num("generation", 4, 1, uint64(m.Generation))
 		l.num("pid_on_fep", 5, 2, uint64(m.PIDOnFEP))
@@ -41,7 +43,8 @@ func (p *Packet) uetLayers(at int) (all []layer) {
 	return all
 }
 
-func tssLayer(t *wire.TSS, at, size int) layer {
+func tssLayer(t *wire.TSS, at int) layer {
+	size := t.Size()
 	l := layer{key: "tss", title: "TSS", at: at, size: size}
 	l.num("sdi", 1, 3, uint64(t.Domain))
 	l.add("an", 0, 1, t.Key, "")
@@ -53,8 +56,8 @@ func tssLayer(t *wire.TSS, at, size int) layer {
 	return l
 }
 
-func (u *uetPacket) pdsLayer(at int) layer {
-	l := layer{key: "pds", title: "PDS", at: at, size: u.PDSSize}
+func pdsLayer(u *wire.Packet, at int) layer {
+	l := layer{key: "pds", title: "PDS", at: at, size: u.SES - u.PDS}
 	l.word("type", 0, 1, u.Type, uint64(u.Type))
 	switch {
 	case u.Type.IsRequest():
@@ -68,9 +71,9 @@ func (u *uetPacket) pdsLayer(at int) layer {
 			l.num("ccc_id", 12, 1, uint64(r.CCC))
 			l.add("credit_target", 13, 3, uint64(r.CreditTarget), "in units of 256 bytes")
 		}
-	case u.Type == wire.TypeAck, u.Type == wire.TypeAckCC:
-		l.ack(&u.Ack, u.Type == wire.TypeAckCC)
-	case u.Type == wire.TypeNack:
+	case isAck(u.Type):
+		l.ack(&u.Ack, u.Type)
+	case isNack(u.Type):
 		n := &u.Nack
 		l.flags("flags", 1, 1, n.Flags.String())
 		l.word("nack_code", 2, 1, n.Code, uint64(n.Code))
@@ -78,6 +81,10 @@ func (u *uetPacket) pdsLayer(at int) layer {
 		l.num("nack_psn", 4, 4, uint64(n.PSN))
 		l.pdcids(n.SPDCID, n.DPDCID, false, 0, 0)
 		l.num("payload", 12, 4, uint64(n.Payload))
+		if u.Type == wire.TypeNackCCX {
+			l.num("cc_type", 16, 1, uint64(n.CCType))
+			l.add("cc_state", 16, 16, fmt.Sprintf("0x%015x%016x", n.State[0], n.State[1]), "")
+		}
 	case u.Type == wire.TypeControl:
 		c := &u.Control
 		l.word("control_type", 0, 2, c.Control, uint64(c.Control))
@@ -110,7 +117,7 @@ func (l *layer) pdcids(from, to uint16, syn bool, info uint8, offset uint16) {
 	l.num("psn_offset", 10, 2, uint64(offset))
 }
 
-func (l *layer) ack(a *wire.AckCC, cc bool) {
+func (l *layer) ack(a *wire.AckCCX, t wire.Type) {
 	l.word("next_header", 0, 2, a.Next, uint64(a.Next))
 	l.flags("flags", 1, 1, a.Flags.String())
 	if a.Flags&wire.AckProbe != 0 {
@@ -121,7 +128,7 @@ func (l *layer) ack(a *wire.AckCC, cc bool) {
 	}
 	l.num("cack_psn", 4, 4, uint64(a.CumPSN))
 	l.pdcids(a.SPDCID, a.DPDCID, false, 0, 0)
-	if !cc {
+	if t == wire.TypeAck {
 		return
 	}
 	l.word("cc_type", 12, 1, a.CCType, uint64(a.CCType))
@@ -129,6 +136,10 @@ func (l *layer) ack(a *wire.AckCC, cc bool) {
 	l.add("mpr", 13, 1, uint64(a.MPR), fmt.Sprintf("%d PSNs", int(a.MPR)*wire.MPRUnit))
 	l.add("sack_psn_offset", 14, 2, int64(a.SackOffset), fmt.Sprintf("SACK base %d", a.CumPSN+uint32(int32(a.SackOffset))))
 	l.hex("sack_bitmap", 16, 8, a.Sack)
+	if t == wire.TypeAckCCX {
+		l.add("cc_state", 24, 16, fmt.Sprintf("0x%016x%016x", a.State[0], a.State[1]), "")
+		return
+	}
 	if a.CCType == wire.CCCredit {
 		l.add("credit", 24, 3, uint64(a.Credit), "in units of 256 bytes")
 	} else {
@@ -140,8 +151,9 @@ func (l *layer) ack(a *wire.AckCC, cc bool) {
 	l.num("ooo_count", 30, 2, uint64(a.OOO))
 }
 
-func (u *uetPacket) sesLayer(at int) layer {
+func sesLayer(u *wire.Packet, at int) layer {
 	l := layer{key: "ses", title: "SES " + u.Next.String(), at: at, size: u.Next.Size()}
+	l.num("version", 1, 1, uint64(u.Version))
 	switch u.Next {
 	case wire.NextStandard:
 		s := &u.Standard
@@ -184,7 +196,7 @@ func (u *uetPacket) sesLayer(at int) layer {
 		l.num("job_id", 5, 3, uint64(r.JobID))
 		l.num("modified_length", 8, 4, uint64(r.ModifiedLength))
 	case wire.NextResponseData:
-		r := &u.Data
+		r := &u.ResponseData
 		l.response(r.List, r.Op, r.Code)
 		l.num("message_id", 2, 2, uint64(r.MessageID))
 		l.num("job_id", 5, 3, uint64(r.JobID))
@@ -193,7 +205,7 @@ func (u *uetPacket) sesLayer(at int) layer {
 		l.num("modified_length", 12, 4, uint64(r.ModifiedLength))
 		l.num("message_offset", 16, 4, uint64(r.MessageOffset))
 	case wire.NextResponseDataSmall:
-		r := &u.DataSmall
+		r := &u.ResponseDataSmall
 		l.response(r.List, r.Op, r.Code)
 		l.num("payload_length", 2, 2, uint64(r.PayloadLength))
 		l.num("job_id", 5, 3, uint64(r.JobID))
