@@ -48,7 +48,7 @@ func (h *Host) fits(p *core.Packet) bool {
 	if h.in.Opcode.WholeMTU() && int64(p.Payload.Length) != h.cfg.Path.MSS || p.Payload.Length > h.in.RETH.Length {
 		return false
 	}
-	return h.admits(h.in.RETH.RKey, h.in.RETH.VA, p.Payload.Length)
+	return h.admits(h.in.RETH.RKey, h.in.RETH.VA, p.Payload.Length, RemoteWrite)
 }
 
 // takeAhead places a packet behind a gap.

@@ -60,6 +60,14 @@ type Config struct {
 	CNPInterval Time // least time between two CNPs of a queue pair. 0: 50 us; instant.Never: no CNPs
 	CNPOnNAK    bool // every NAK is accompanied by a CNP, whatever the interval
 
+	// Verbs other than plain WRITE (verbs.go). Where implementations differ, the zero value is the standard's way.
+	MaxReads     int           // READs and atomics of a queue pair under way, and remembered by the responder for duplicates. 0: 16
+	RNRRetry     int           // RNR NAKs in a row before the queue pair fails; 7: never fails. 0: 7; negative: fails at the first
+	RNRTimer     uint8         // code 1 to 31 of the wait that our RNR NAKs ask for. 0: 12, 0.64 ms
+	NakBehindRNR bool          // packets behind one that drew an RNR NAK draw a sequence error, as a gap does (rdma_rxe)
+	LongSend     wire.Syndrome // NAK for a SEND longer than its receive. 0: NakInvalidRequest; rdma_rxe: NakRemoteOperate
+	ReadResumes  bool          // a repeated READ for the rest is answered from Middle on, not by a new First (rdma_rxe)
+
 	// Loss recovery other than go-back-N.
 	Loss          Loss
 	Placement     Placement
@@ -103,6 +111,14 @@ func (c Config) complete() (Config, error) {
 	setDefault(&c.Timeout, wire.AckTimeout(14))
 	setDefault(&c.RetryCount, 7)
 	setDefault(&c.CNPInterval, 50*instant.Microsecond)
+	setDefault(&c.MaxReads, 16)
+	setDefault(&c.RNRRetry, 7)
+	if c.RNRTimer == 0 {
+		c.RNRTimer = 12
+	}
+	if c.LongSend == 0 {
+		c.LongSend = wire.NakInvalidRequest
+	}
 	setDefault(&c.ReorderWindow, min(max(8*c.bdpPackets(), 128), 4096))
 	if err := c.checkRanges(); err != nil {
 		return c, err
@@ -132,6 +148,10 @@ func (c Config) checkRanges() error {
 		{"Stall", int64(c.Stall), 0, int64(instant.Second)},
 		{"SlowRestart", int64(c.SlowRestart), 0, wire.MaxWindow},
 		{"CNPInterval", int64(c.CNPInterval), 1, int64(instant.Never)},
+		{"MaxReads", int64(c.MaxReads), 1, 1 << 16},
+		{"RNRRetry", int64(c.RNRRetry), -1, 7},
+		{"RNRTimer", int64(c.RNRTimer), 1, 31},
+		{"LongSend", int64(c.LongSend), int64(wire.NakInvalidRequest), int64(wire.NakRemoteOperate)},
 		{"ReorderTimer", int64(c.ReorderTimer), 0, int64(instant.Second)},
 		{"ReorderWindow", int64(c.ReorderWindow), 1, maxReorder},
 		{"TimeoutLow", int64(c.TimeoutLow), 0, int64(instant.Never)},

@@ -9,10 +9,11 @@ import (
 type answerKind uint8
 
 const (
-	noAnswer   answerKind = iota
-	ackAnswer             // cumulative acknowledgement: a later one replaces one that still waits
-	holeAnswer            // the same in the form of a selective NAK, since there are holes behind it (IRN)
-	nakAnswer             // anything that must go out as it is
+	noAnswer     answerKind = iota
+	ackAnswer               // cumulative acknowledgement: a later one replaces one that still waits
+	holeAnswer              // the same in the form of a selective NAK, since there are holes behind it (IRN)
+	nakAnswer               // anything that must go out as it is
+	atomicAnswer            // likewise
 	cnpAnswer
 )
 
@@ -23,7 +24,7 @@ type answer struct {
 	msn       uint32
 	kind      answerKind
 	syndrome  wire.Syndrome
-	selective wire.Selective
+	selective wire.Selective // of an atomicAnswer, the bitmap is the original value
 }
 
 // A controlQueue holds answers in order. There are at most as many as packets arrived that were not answered
@@ -56,8 +57,16 @@ func (c *controlQueue) grow() {
 // pair's latest answer and still waits: this is where acknowledgements coalesce under load.
 func (h *Host) answer(i uint32, a answer) {
 	q := &h.qps[i]
-	c := &h.ports[q.port].answers
 	a.qp, a.msn = i, q.msn
+	if q.verbs != 0 && a.kind != cnpAnswer && h.verbs[q.verbs].replyHead != 0 {
+		h.queueBehindReplies(q, a)
+		return
+	}
+	h.pushAnswer(q, a)
+}
+
+func (h *Host) pushAnswer(q *qp, a answer) {
+	c := &h.ports[q.port].answers
 	cumulative := a.kind == ackAnswer || a.kind == holeAnswer
 	if cumulative && q.answerKind == a.kind && q.answer > c.head {
 		*c.at(q.answer - 1) = a
@@ -98,5 +107,8 @@ func (h *Host) writeAnswer(q *qp, a *answer) {
 	}
 	h.out.BTH = wire.BTH{Opcode: wire.Acknowledge, Migrated: true, PKey: wire.DefaultPKey, DestQP: q.destQPN, PSN: a.psn}
 	h.out.AETH = wire.AETH{Syndrome: a.syndrome, MSN: a.msn}
+	if a.kind == atomicAnswer {
+		h.out.Opcode, h.out.Original = wire.AtomicAcknowledge, a.selective.Bitmap
+	}
 	h.out.Selective = a.selective
 }

@@ -23,13 +23,23 @@ type Host struct {
 	lasts    []last
 	words    []uint64 // bitmaps of holes
 
-	freePart, freeMessage, freeLast uint32 // heads of free lists
+	// Of queue pairs that Connect made; empty without any.
+	byQPN       map[uint32]uint32
+	verbs       []verbs
+	works       []work
+	receives    []receive
+	replies     []reply
+	replays     []replay
+	completions []Completion
+
+	freePart, freeMessage, freeLast, freeWork, freeReceive, freeReply uint32 // heads of free lists
 
 	byAddr   addrTable // address to peer
 	timers   timerHeap
 	ports    []port
 	events   eventRing
-	buffers  [][]byte // registered memory; handle minus one
+	regions  []Region          // registered memory; by handle minus one
+	keys     map[uint32]uint32 // handles of the regions that chose their key
 	striped  map[uint64]stripes
 	count    core.Counters
 	refusals [wire.NumRefusals]uint64
@@ -44,6 +54,8 @@ type Host struct {
 type port struct {
 	answers controlQueue
 	ready   indexRing // queue pairs that may send data now
+	replies indexRing // queue pairs that may send a READ response now
+	replied bool      // the latest data packet was a response: requests are next
 }
 
 // A peer is a host that we have queue pairs with: QPs of them, from first on.
@@ -100,11 +112,13 @@ func (h *Host) HandlePacket(now Time, p *core.Packet) {
 	}
 	switch op := h.in.Opcode; {
 	case op.IsWrite():
-		h.onWrite(now, i, p)
+		h.onRequest(now, i, p)
 	case op == wire.Acknowledge:
 		h.onAnswer(now, i)
 	case op == wire.CongestionNotification:
 		h.onCNP(now, i)
+	case h.qps[i].verbs != 0:
+		h.onVerb(now, i, p)
 	default:
 		h.count.Malformed++ // an operation this host does not offer
 	}
@@ -139,6 +153,11 @@ func (h *Host) refuse(why wire.Refusal) {
 
 // addressee finds the queue pair that the packet in h.in is for, and makes it if it is new; 0 if there is none.
 func (h *Host) addressee(from core.Addr) uint32 {
+	if h.byQPN != nil {
+		if i := h.byQPN[h.in.DestQP]; i != 0 && h.qps[i].to == from {
+			return i
+		}
+	}
 	number, ok := numberOf(h.in.DestQP, from, h.cfg.QPs)
 	if !ok || from == h.self {
 		return 0
@@ -179,7 +198,13 @@ func (h *Host) Transmit(now Time, pull core.Pull, p *core.Packet) bool {
 	if pull.Open.Has(h.cfg.Control) && h.transmitAnswer(pull.Port, p) {
 		return true
 	}
-	return pull.Open.Has(h.cfg.Data) && h.transmitData(now, pull.Port, p)
+	if !pull.Open.Has(h.cfg.Data) {
+		return false
+	}
+	if h.ports[pull.Port].replies.len() > 0 {
+		return h.transmitInTurn(now, pull.Port, p)
+	}
+	return h.transmitData(now, pull.Port, p)
 }
 
 // transmitData sends the next packet of the first queue pair in the ready ring that still may.
@@ -231,7 +256,7 @@ func (h *Host) hasPacket(i uint32) bool {
 	if h.cfg.Loss == Selective && h.hasHole(q) {
 		return true
 	}
-	return q.cur != 0 && h.windowOpen(i, 0)
+	return q.cur != 0 && h.windowOpen(i, 0) && (q.verbs == 0 || h.readsAllow(q))
 }
 
 // Deadline returns when HandleTimeout has work.

@@ -15,11 +15,12 @@ type message struct {
 	length       uint64
 	to           core.Addr
 	buffer       uint32
-	left         uint32 // parts not finished; 0: free
 	next         uint32 // of the free list
 	immediate    uint32 // with more than one part: tells the target what belongs together
+	work         uint32 // index into Host.works; 0 unless posted by Post
 	retransmits  uint32
 	timeouts     uint32
+	left         uint16       // parts not finished; 0: free
 	err          core.ErrCode // set once reported as failed
 }
 
@@ -32,6 +33,7 @@ type part struct {
 	first   psn
 	message uint32
 	next    uint32 // behind it on the queue pair, or on the free list
+	reads   bool   // a READ: one request, and packets is how many responses it asks for
 }
 
 // Send accepts a message.
@@ -91,7 +93,7 @@ func (h *Host) newMessage(m core.Message, parts uint64) uint32 {
 		h.freeMessage = h.messages[i].next
 	}
 	h.messages[i] = message{cookie: m.Cookie, remoteKey: m.RemoteKey, remoteOffset: m.RemoteOffset, offset: m.Offset,
-		length: m.Length, to: m.To, buffer: m.Buffer, left: uint32(parts)}
+		length: m.Length, to: m.To, buffer: m.Buffer, left: uint16(parts)}
 	return i
 }
 
@@ -124,12 +126,15 @@ func (h *Host) enqueue(now Time, peerIndex, mi uint32, k cut) {
 func (h *Host) post(now Time, i, mi uint32, offset uint64, length uint32) {
 	q := &h.qps[i]
 	if q.state == broken {
-		h.fail(now, mi, core.ClosedInError)
+		h.fail(now, mi, Flushed)
 		h.partDone(now, mi)
 		return
 	}
 	pi := h.newPart()
 	p := part{offset: offset, length: length, message: mi, first: q.end, packets: max(1, uint32(ceilDiv(uint64(length), uint64(h.cfg.Path.MSS))))}
+	if work := h.messages[mi].work; work != 0 {
+		p.reads = h.works[work].verb == Read
+	}
 	h.parts[pi] = p
 	q.end = q.end.Add(int(p.packets))
 	if q.tail == 0 {
@@ -177,19 +182,28 @@ func (h *Host) partDone(now Time, mi uint32) {
 	}
 	if m.err == core.NoError {
 		h.count.MessagesSent++
-		h.events.push(m.event(core.Completed, now))
+		if m.work == 0 {
+			h.events.push(m.event(core.Completed, now))
+		}
+	}
+	if m.work != 0 {
+		h.completeWork(now, m)
 	}
 	m.next, h.freeMessage = h.freeMessage, mi
 }
 
 // fail reports message mi as failed, once.
-func (h *Host) fail(now Time, mi uint32, why core.ErrCode) {
+func (h *Host) fail(now Time, mi uint32, why Status) {
 	m := &h.messages[mi]
 	if m.err != core.NoError {
 		return
 	}
-	m.err = why
+	m.err = why.code()
 	h.count.MessagesFailed++
+	if m.work != 0 {
+		h.works[m.work].status = why // completeWork tells it
+		return
+	}
 	h.events.push(m.event(core.Failed, now))
 }
 
@@ -200,14 +214,14 @@ func (m *message) event(kind core.EventKind, now Time) core.Event {
 
 // breakQP ends the requester of queue pair i: the message at its head fails for the given reason, those
 // behind it are flushed (IBTA: work requests complete with flush errors in the error state).
-func (h *Host) breakQP(now Time, i uint32, why core.ErrCode) {
+func (h *Host) breakQP(now Time, i uint32, why Status) {
 	q := &h.qps[i]
 	q.state = broken
 	for q.head != 0 {
 		mi := h.popPart(q)
 		h.fail(now, mi, why)
 		h.partDone(now, mi)
-		why = core.ClosedInError
+		why = Flushed
 	}
 	q.una, q.next, q.high = q.end, q.end, q.end
 	q.inFlight, q.timer, q.sendAt = 0, never, never
@@ -233,7 +247,7 @@ func (c *Config) payload(p *part, k uint32) int64 {
 
 // weight returns what packets [from, to) of p weigh, as congestion control counts them.
 func (c *Config) weight(p *part, from, to uint32) int64 {
-	if from >= to {
+	if from >= to || p.reads { // the request weighs little; its responses are the peer's to control
 		return 0
 	}
 	return int64(to-from-1)*c.Path.MTU + c.payload(p, to-1) + c.overhead()

@@ -43,6 +43,7 @@ type qp struct {
 	responder
 
 	holes uint32 // index into Host.holes; 0 unless packets are placed out of order
+	verbs uint32 // index into Host.verbs; 0 unless made by Connect
 
 	// The latest answer that was queued, so that an acknowledgement can be brought up to date while it
 	// waits for the port.
@@ -185,8 +186,12 @@ func (c *Config) newQP(self, peer core.Addr, peerIndex uint32, number int) qp {
 	return qp{
 		to: peer, peer: peerIndex, number: uint8(number), destQPN: qpn(self, number, c.QPs),
 		ev: entropy(hash), port: uint8(hash >> 32 % uint64(c.Ports)),
-		requester: requester{una: first, next: first, high: first, end: first, asked: first.Add(-1),
-			sendAt: instant.Never, timer: instant.Never, timedAt: instant.Never},
+		requester: newRequester(first),
 		responder: responder{expect: c.firstPSN(peer, self, number)},
 	}
+}
+
+func newRequester(first wire.PSN) requester {
+	return requester{una: first, next: first, high: first, end: first, asked: first.Add(-1),
+		sendAt: instant.Never, timer: instant.Never, timedAt: instant.Never}
 }

@@ -45,6 +45,10 @@ func (h *Host) sendOne(now Time, i uint32, p *core.Packet) {
 // advance moves next behind the packet that was sent.
 func (h *Host) advance(q *qp, pt *part) {
 	q.next = q.next.Add(1)
+	if pt.reads { // one request for all packets that are left
+		q.next = pt.first.Add(int(pt.packets))
+		q.curPacket = pt.packets - 1
+	}
 	if q.curPacket++; q.curPacket == pt.packets {
 		q.cur, q.curPacket = pt.next, 0
 	}
@@ -65,6 +69,9 @@ func (h *Host) account(now Time, i uint32, pt *part, k uint32, number psn, ask b
 	q.sinceAsk++
 	if ask {
 		q.sinceAsk = 0
+		if pt.reads {
+			number = q.next.Add(-1) // the last response
+		}
 		if q.asked.Before(number) {
 			q.asked = number
 		}
@@ -83,7 +90,7 @@ func (h *Host) account(now Time, i uint32, pt *part, k uint32, number psn, ask b
 // outstanding had asked, nothing would ever open it again.
 func (h *Host) asks(i uint32, pt *part, k uint32) bool {
 	q := &h.qps[i]
-	return k+1 == pt.packets || int(q.sinceAsk)+1 >= h.cfg.AckReqEvery || h.windowed(i) || !h.windowOpen(i, h.cfg.weight(pt, k, k+1))
+	return k+1 == pt.packets || pt.reads || int(q.sinceAsk)+1 >= h.cfg.AckReqEvery || h.windowed(i) || !h.windowOpen(i, h.cfg.weight(pt, k, k+1))
 }
 
 // windowed tells whether the controller of queue pair i limits the bytes in flight.
@@ -114,6 +121,10 @@ func (h *Host) windowOpen(i uint32, extra int64) bool {
 // fill writes packet k of pt, with the given PSN, into p.
 func (h *Host) fill(q *qp, pt *part, k uint32, number psn, ask bool, p *core.Packet) {
 	m := &h.messages[pt.message]
+	if m.work != 0 {
+		h.fillWork(q, pt, k, number, ask, p)
+		return
+	}
 	payload := uint32(h.cfg.payload(pt, k))
 	at := pt.offset + uint64(k)*uint64(h.cfg.Path.MSS)
 	first, final := k == 0, k+1 == pt.packets
@@ -154,6 +165,8 @@ func (h *Host) onAnswer(now Time, i uint32) {
 		return
 	}
 	switch {
+	case q.verbs != 0:
+		h.onAnswerToVerb(now, i, number, s)
 	case s.IsACK():
 		h.onAck(now, i, number.Add(1))
 	case s == wire.NakSequence:
@@ -161,9 +174,9 @@ func (h *Host) onAnswer(now Time, i uint32) {
 	case s == wire.NakSelective && h.cfg.Loss == Selective:
 		h.onSelective(now, i, number)
 	case s.IsFatal():
-		h.onFatal(now, i, number)
+		h.onFatal(now, i, number, s)
 	default:
-		h.count.Malformed++ // RNR NAKs among them: no responder here sends one
+		h.count.Malformed++ // RNR NAKs among them: no responder sends one for a WRITE
 	}
 	q.restartTimer(now)
 	h.wake(now, i)
@@ -191,6 +204,9 @@ func (h *Host) onAck(now Time, i uint32, upTo psn) {
 		h.growRestart(q, upTo.Sub(old))
 	}
 	q.state, q.retries, q.expiries = sending, 0, 0
+	if q.verbs != 0 {
+		h.verbs[q.verbs].rnrTries = 0
+	}
 	q.progress = now
 	if cc := h.control[i]; cc != nil {
 		cc.OnAck(now, congestion.Ack{Delivered: delivered, InFlight: q.inFlight, RTT: sample})
@@ -239,9 +255,9 @@ func (h *Host) onNAK(now Time, i uint32, number psn) {
 }
 
 // onFatal takes a NAK that no retry can mend.
-func (h *Host) onFatal(now Time, i uint32, number psn) {
+func (h *Host) onFatal(now Time, i uint32, number psn, s wire.Syndrome) {
 	h.onAck(now, i, number)
-	h.breakQP(now, i, core.RemoteError)
+	h.breakQP(now, i, refusal(s))
 }
 
 // retry goes back to the oldest packet that is not acknowledged, or gives up.
@@ -249,7 +265,7 @@ func (h *Host) retry(now Time, i uint32, why cause) {
 	q := &h.qps[i]
 	q.retries++
 	if h.retriesSpent(now, q) {
-		h.breakQP(now, i, core.RetryExceeded)
+		h.breakQP(now, i, RetryExceeded)
 		return
 	}
 	q.state = retrying

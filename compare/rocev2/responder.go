@@ -5,8 +5,8 @@ import (
 	"github.com/weft-transport/weft/transport/core"
 )
 
-// onWrite takes a packet of an RDMA WRITE.
-func (h *Host) onWrite(now Time, i uint32, p *core.Packet) {
+// onRequest takes a packet of a request: an RDMA WRITE, or any verb on a queue pair that Connect made.
+func (h *Host) onRequest(now Time, i uint32, p *core.Packet) {
 	q := &h.qps[i]
 	if p.ECN == core.CE && h.cfg.CNPInterval != never {
 		h.congestionSeen(now, i)
@@ -22,6 +22,9 @@ func (h *Host) onWrite(now Time, i uint32, p *core.Packet) {
 	switch {
 	case isDuplicate(h.in.PSN, q.expect):
 		h.duplicate(p)
+		if q.verbs != 0 && h.repeatReply(now, i) {
+			return
+		}
 		h.acknowledge(i)
 	case q.expect.Before(h.in.PSN):
 		if q.rstate == expecting {
@@ -30,6 +33,8 @@ func (h *Host) onWrite(now Time, i uint32, p *core.Packet) {
 		h.noteDisorder(h.in.PSN.Sub(q.expect))
 		h.discard(p)
 		h.nakOnce(now, i)
+	case q.verbs != 0:
+		h.acceptVerb(now, i, p)
 	default:
 		h.accept(now, i, p)
 	}
@@ -85,7 +90,7 @@ func (h *Host) check(q *qp, payload uint32) wire.Syndrome {
 	left := q.left
 	if op.Starts() {
 		left = h.in.RETH.Length
-		if !h.admits(h.in.RETH.RKey, h.in.RETH.VA, left) {
+		if !h.admits(h.in.RETH.RKey, h.in.RETH.VA, left, RemoteWrite) {
 			return wire.NakRemoteAccess
 		}
 	}

@@ -78,8 +78,11 @@ func (h *Host) dueAt(i uint32) Time {
 	if q.holes != 0 {
 		due = min(due, h.holes[q.holes].reportAt)
 	}
-	if cc := h.control[i]; cc != nil && !q.idle() {
+	if cc := h.control[i]; cc != nil && !h.silent(q) {
 		due = min(due, cc.Deadline())
+	}
+	if q.verbs != 0 {
+		due = min(due, h.verbs[q.verbs].replyAt)
 	}
 	return due
 }
@@ -93,10 +96,13 @@ func (h *Host) expire(now Time, i uint32) {
 	if q.holes != 0 && h.holes[q.holes].reportAt <= now {
 		h.reportHoles(now, i)
 	}
-	if cc := h.control[i]; cc != nil && !q.idle() && cc.Deadline() <= now {
+	if cc := h.control[i]; cc != nil && !h.silent(q) && cc.Deadline() <= now {
 		cc.OnTimeout(now)
 	}
 	h.wake(now, i)
+	if q.verbs != 0 {
+		h.wakeReplies(now, i)
+	}
 }
 
 // reschedule brings the heap up to date after something happened to queue pair i.

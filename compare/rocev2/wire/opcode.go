@@ -121,8 +121,19 @@ func (o Opcode) HasRETH() bool { return o.has(hasRETH) }
 // HasAETH tells whether an AETH follows.
 func (o Opcode) HasAETH() bool { return o.has(hasAETH) }
 
+// IsSend tells whether o belongs to a SEND.
+func (o Opcode) IsSend() bool {
+	return o <= SendOnlyImmediate || o == SendLastInvalidate || o == SendOnlyInvalidate
+}
+
+// IsReadResponse tells whether o answers a READ.
+func (o Opcode) IsReadResponse() bool { return o >= ReadResponseFirst && o <= ReadResponseOnly }
+
 // HasImmediate tells whether an ImmDt follows.
 func (o Opcode) HasImmediate() bool { return o.has(hasImm) }
+
+// HasInvalidate tells whether an IETH follows.
+func (o Opcode) HasInvalidate() bool { return o.has(hasInvalidate) }
 
 // HasPayload tells whether payload may follow the headers.
 func (o Opcode) HasPayload() bool { return o.has(hasPayload) }
@@ -135,6 +146,41 @@ func (o Opcode) String() string {
 		return name
 	}
 	return "unknown opcode"
+}
+
+// SendOpcode returns the opcode of one packet of a SEND by its place in the message. What the last one carries besides
+// is immediate data, an R_Key to invalidate, or neither.
+func SendOpcode(first, last, immediate, invalidate bool) Opcode {
+	switch {
+	case first && last && immediate:
+		return SendOnlyImmediate
+	case first && last && invalidate:
+		return SendOnlyInvalidate
+	case first && last:
+		return SendOnly
+	case first:
+		return SendFirst
+	case last && immediate:
+		return SendLastImmediate
+	case last && invalidate:
+		return SendLastInvalidate
+	case last:
+		return SendLast
+	}
+	return SendMiddle
+}
+
+// ReadResponseOpcode returns the opcode of one response to a READ by its place among them.
+func ReadResponseOpcode(first, last bool) Opcode {
+	switch {
+	case first && last:
+		return ReadResponseOnly
+	case first:
+		return ReadResponseFirst
+	case last:
+		return ReadResponseLast
+	}
+	return ReadResponseMiddle
 }
 
 // WriteOpcode returns the opcode of one packet of an RDMA WRITE by its place in the message.
