@@ -20,6 +20,18 @@ func captures(t testing.TB, dir string) []wiretest.Capture {
 	return all
 }
 
+// The seeds of the fuzz targets: all packets of the short captures, the first ones of the long.
+func init() {
+	Captured = func(t testing.TB) (datagrams [][]byte) {
+		for _, c := range captures(t, "testdata") {
+			for _, f := range c.Frames[:min(len(c.Frames), 20)] {
+				datagrams = append(datagrams, f.Datagram)
+			}
+		}
+		return datagrams
+	}
+}
+
 // A tally counts what captures hold.
 type tally struct {
 	packets, bad int

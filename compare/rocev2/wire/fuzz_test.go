@@ -3,24 +3,17 @@ package wire
 import (
 	"bytes"
 	"net/netip"
-	"os"
 	"testing"
 
-	"github.com/weft-transport/weft/compare/rocev2/wiretest"
 	"github.com/weft-transport/weft/transport/wire/encap"
 )
 
-// seeds calls add with the datagrams of the captures: all of the short files, the first ones of the long.
+// Captured returns datagrams of captures. Set in package wire_test: what reads captures imports this package.
+var Captured func(testing.TB) [][]byte
+
 func seeds(f *testing.F, add func(datagram []byte)) {
-	f.Helper()
-	all, err := wiretest.Read(os.DirFS("testdata"))
-	if err != nil {
-		f.Fatal(err)
-	}
-	for _, c := range all {
-		for _, frame := range c.Frames[:min(len(c.Frames), 20)] {
-			add(frame.Datagram)
-		}
+	for _, datagram := range Captured(f) {
+		add(datagram)
 	}
 }
 
