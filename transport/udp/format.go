@@ -28,47 +28,39 @@ type Ends struct {
 	SourcePort, DestPort uint16
 	IPv6                 bool
 	Native               bool // no UDP; SourcePort is the entropy value
-}
-
-// IP returns source and destination address as they stand in the IP header, appended to b.
-func (e *Ends) IP(b []byte) []byte {
-	if e.IPv6 {
-		return append(append(b, e.Source[:]...), e.Dest[:]...)
-	}
-	return append(append(b, e.Source[:4]...), e.Dest[:4]...)
+	// Scratch is room to write down what is summed. On the stack it would be allocated: the checksum functions
+	// of the standard library let their argument escape.
+	Scratch [64]byte
 }
 
 // UET is the format of Ultra Ethernet Transport. The zero value computes and checks the CRC.
 type UET struct {
-	NoCRC bool          // no trailer (UET_Data_Protect 0); both ends must agree
-	Order wire.CRCOrder // of the four bytes of the trailer
+	Order wire.CRCOrder // of the four bytes of the trailer; CRCOff: there is none. Both ends must agree
 }
 
 func (UET) Proto() core.Proto { return core.ProtoUET }
 func (UET) Port() uint16      { return wire.Port }
 
-func (u UET) Trailer(int) int {
-	if u.NoCRC {
-		return 0
-	}
-	return wire.CRCSize
-}
+func (u UET) Trailer(int) int { return u.Order.Size() }
 
 func (u UET) Split(b []byte) (header, payload int, ok bool) {
-	header, why := wire.HeaderLen(b)
-	payload = len(b) - header - u.Trailer(0)
-	return header, payload, why == wire.OK && payload >= 0
+	end := len(b) - u.Order.Size()
+	if end < 0 {
+		return 0, 0, false
+	}
+	header, why := wire.HeaderLen(b[:end])
+	return header, end - header, why == wire.OK
 }
 
 func (u UET) Seal(e *Ends, b []byte) {
-	if !u.NoCRC {
+	if u.Order != wire.CRCOff {
 		end := len(b) - wire.CRCSize
 		wire.PutCRC(b[end:], u.sum(e, b), u.Order)
 	}
 }
 
 func (u UET) Intact(e *Ends, b []byte) bool {
-	if u.NoCRC {
+	if u.Order == wire.CRCOff {
 		return true
 	}
 	if len(b) < wire.CRCSize {
@@ -81,16 +73,20 @@ func (u UET) Intact(e *Ends, b []byte) bool {
 // sum covers the IP addresses, the UDP header with a checksum of 0 or the entropy header, and everything up
 // to the trailer.
 func (u UET) sum(e *Ends, b []byte) uint32 {
-	var front [40]byte
-	part := e.IP(front[:0])
+	ip := 4
+	if e.IPv6 {
+		ip = 16
+	}
+	n := copy(e.Scratch[:], e.Source[:ip])
+	n += copy(e.Scratch[n:], e.Dest[:ip])
 	if e.Native {
 		v := wire.EntropyPart(e.SourcePort)
-		part = append(part, v[:]...)
+		n += copy(e.Scratch[n:], v[:])
 	} else {
 		v := wire.UDPPart(e.SourcePort, e.DestPort, uint16(8+len(b)))
-		part = append(part, v[:]...)
+		n += copy(e.Scratch[n:], v[:])
 	}
-	return wire.AddCRC(wire.AddCRC(0, part), b[:len(b)-wire.CRCSize])
+	return wire.AddCRC(wire.AddCRC(0, e.Scratch[:n]), b[:len(b)-wire.CRCSize])
 }
 
 // putIP writes an address as Ends hold it.

@@ -21,20 +21,19 @@ type burst struct {
 // An outbox is the datagrams of one turn of the loop, written one behind the other. It is small, so that what
 // is written is still in the cache when the kernel copies it.
 type outbox struct {
-	arena   []byte
-	used    int
-	bursts  []burst
-	lanes   [MaxRails][]uint16 // source port of each lane
-	count   int                // datagrams
-	sent    int                // bursts dealt with
-	run     int
-	payload int // most bytes of a burst
+	arena  []byte
+	used   int
+	bursts []burst
+	lanes  [MaxRails][]uint16 // source port of each lane
+	count  int                // datagrams
+	sent   int                // bursts dealt with
+	run    int                // most datagrams of a burst
 }
 
 const (
 	arenaSize   = 256 << 10
-	maxSegments = 64 // of a GSO message; Linux before 6.? took no more (UDP_MAX_SEGMENTS)
-	maxCount    = 128
+	maxSegments = 64  // of a GSO message: what every Linux takes (UDP_MAX_SEGMENTS)
+	maxCount    = 128 // datagrams of a turn
 )
 
 // maxBurst is the most bytes of a burst: what one UDP datagram over IPv6 may have before it is cut.

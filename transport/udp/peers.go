@@ -199,16 +199,22 @@ func (c *Carrier) learn(d identity, rail int, scope uint32) uint32 {
 	if c.cfg.Refuse || d == c.self {
 		return 0
 	}
-	i, ok := c.peers.add(d, d.address())
-	if !ok && c.peers.forget(c.now, c.cfg.PeerIdle) {
-		c.stats.Forgotten++
-		i, ok = c.peers.add(d, d.address())
-	}
-	if !ok {
+	i := c.admit(d, d.address())
+	if i == 0 {
 		return 0
 	}
 	c.stats.Learnt++
 	c.peers.slab[i].paths[rail] = path{ip: d.ip, scope: scope, port: c.ports.listen(d.base)}
+	return i
+}
+
+// admit adds a peer, in the place of a silent one if need be; 0: there is no room.
+func (c *Carrier) admit(d identity, a core.Addr) uint32 {
+	i, ok := c.peers.add(d, a)
+	if !ok && c.peers.forget(c.now, c.cfg.PeerIdle) {
+		c.stats.Forgotten++
+		i, _ = c.peers.add(d, a)
+	}
 	return i
 }
 
@@ -241,11 +247,7 @@ func (c *Carrier) addPeer(a core.Addr, addrs []netip.AddrPort) (core.Addr, error
 		if a == 0 {
 			a = first.address()
 		}
-		var ok bool
-		if i, ok = c.peers.add(first, a); !ok && c.peers.forget(c.now, c.cfg.PeerIdle) {
-			i, ok = c.peers.add(first, a)
-		}
-		if i == 0 {
+		if i = c.admit(first, a); i == 0 {
 			return 0, fmt.Errorf("udp: peer %v: %w: %d peers are known", addrs[0], ErrPeers, c.peers.count())
 		}
 	}

@@ -69,8 +69,12 @@ func (c *Carrier) receive(poll bool) bool {
 func (c *Carrier) arrive(a *arrival) {
 	n := (a.length + a.segment - 1) / max(a.segment, 1)
 	c.stats.Joined[step(n)]++
-	if a.truncated || a.length == 0 {
+	switch {
+	case a.truncated:
 		c.stats.Drops[Truncated]++
+		return
+	case a.length == 0:
+		c.stats.Drops[Malformed]++
 		return
 	}
 	d := identity{a.ip, c.ports.base(a.port)}
