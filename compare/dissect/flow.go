@@ -23,6 +23,7 @@ type flow struct {
 	start   int64 // the first PSN of the context, or the first one seen
 	next    int64 // behind the highest PSN seen
 	una     int64 // all before are acknowledged
+	latest  int64 // the PSN of the packet seen last
 	flying  int64 // PSNs that were seen, are remembered and not acknowledged
 	slots   []slot
 	budget  *int // slots that all flows together may still take
@@ -254,6 +255,7 @@ func (f *flow) pass(p *Packet, x passing) (s *slot, fresh bool) {
 			}
 		}
 		s.again, s.sum, s.cut = x.now, x.sum, p.Trimmed
+		f.latest = x.psn
 		s.copies = min(s.copies, 1<<15) + 1
 	}
 	return s, fresh && !p.Trimmed
@@ -275,8 +277,8 @@ func (f *flow) late(p *Packet, s *slot, x passing) {
 }
 
 // repeated judges a packet whose PSN was seen before: sent again, or copied by the network. A copy has equal bytes.
-// If the sender numbers its IP packets, that is enough; else it must also come sooner than any answer could have made
-// the sender act.
+// If the sender numbers its IP packets, that is enough; else it must also come right behind the packet it is of, and sooner
+// than any answer could have made the sender act.
 func (f *flow) repeated(p *Packet, s *slot, x passing) {
 	equal := !x.resent && x.sum != 0 && x.sum == s.sum
 	if equal && p.IP.ID == 0 {
@@ -284,7 +286,7 @@ func (f *flow) repeated(p *Packet, s *slot, x passing) {
 		if f.RTT.N == 0 {
 			soonest = time.Millisecond
 		}
-		equal = s.acked == 0 && x.now-s.again < soonest
+		equal = s.acked == 0 && f.latest == x.psn && x.now-s.again < soonest
 	}
 	switch {
 	case equal:

@@ -80,7 +80,7 @@ func (l *Lines) Line(p *Packet, several bool) string {
 		colAddresses: p.IP.Src.String() + " > " + p.IP.Dst.String(), colBytes: strconv.Itoa(f.Length),
 		colEntropy: fmt.Sprintf("%04x", p.IP.Entropy), colClass: classWord(p.IP.Class), colCheck: checkWords[p.Check]}
 	if f.Number == 1 || l.widths[0] == 0 {
-		l.widths = [...]int{colFrame: 5, colTime: 5, colInterface: 4, colAddresses: 8, colBytes: 5, colEntropy: 4, colClass: 4, colCheck: 4, colType: 7}
+		l.widths = [...]int{colFrame: 5, colTime: 5, colInterface: 4, colAddresses: 8, colBytes: 5, colEntropy: 4, colClass: 5, colCheck: 4, colType: 7}
 	}
 	var b strings.Builder
 	for i, cell := range cells {
@@ -169,7 +169,7 @@ func (l *Lines) packet(p *Packet) (kind string, rest []string) {
 		rest = append(rest, l.paint(Trouble, "malformed: "+p.Malformed))
 	}
 	if p.Trimmed {
-		rest = append(rest, l.paint(Notable, "trimmed"))
+		rest = append(rest, l.paint(Notable, fmt.Sprintf("trimmed by %s", size(int64(p.IP.Missing)))))
 	}
 	for _, c := range p.Frame.Comments {
 		rest = append(rest, strconv.Quote(c))
@@ -233,10 +233,22 @@ func (l *Lines) uet(p *Packet) (kind string, rest []string) {
 	if u.Has&wire.HasSES != 0 {
 		rest = append(rest, sesWords(u))
 	}
+	if op, flags, id, why := wire.PeekSES(p.left()); p.Trimmed && u.Has&wire.HasSES == 0 && why == wire.OK && u.Next == wire.NextStandard {
+		w := words{op.String()}
+		w.flags(flags.String())
+		w.add(fmt.Sprintf("msg=%d", id))
+		rest = append(rest, w.String())
+	}
 	if p.Payload > 0 {
 		rest = append(rest, size(int64(p.Payload)))
 	}
 	return kind, rest
+}
+
+// left returns what was captured behind the headers that could be read.
+func (p *Packet) left() []byte {
+	at := p.Link.Size + p.IP.Payload + p.Headers
+	return p.Frame.Data[min(at, len(p.Frame.Data)):]
 }
 
 // pdcWords is "1>2", with "new" for a PDCID that is not known yet.

@@ -29,15 +29,24 @@ func (d *Decoder) decodeUET(p *Packet, datagram []byte) {
 	}
 	switch {
 	case u.Has&wire.HasTSS != 0:
+		u.Type = wire.TypeTSS
 		p.Check = Unchecked // an ICV can be checked by those who have the key
 		p.Payload += p.IP.Missing
-	case cut:
-		p.Payload = max(expected, 0)
-		if expected < 0 {
-			p.Payload = max(0, len(body)+p.IP.Missing-p.Headers)
-		}
-		if p.Trimmed && u.Has&wire.HasPDS != 0 {
+		return
+	case p.Trimmed:
+		if u.Has&wire.HasPDS != 0 {
 			p.Malformed = "" // what is left of a trimmed packet is all that it has to tell
+		}
+		if why == wire.Short {
+			p.Payload = 0 // a part of the SES header
+		}
+		return
+	case cut && expected >= 0:
+		p.Payload = expected
+	case cut:
+		p.Payload += p.IP.Missing
+		if hasTrailer(p.Payload, expected, d.crcSeen) {
+			p.Payload -= wire.CRCSize
 		}
 	case p.Check == Unchecked && !hasTrailer(p.Payload, expected, d.crcSeen):
 		p.Check = Absent
