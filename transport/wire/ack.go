@@ -49,6 +49,7 @@ func (a *Ack) Put(b []byte) int {
 
 func (a *Ack) put(b []byte, t Type) {
 	_ = b[AckSize-1]
+	b = b[:AckSize:AckSize]
 	binary.BigEndian.PutUint16(b, uint16(MakePrologue(t, uint8(a.Next), uint8(a.Flags))))
 	second := uint16(a.Offset)
 	if a.Flags&AckProbe != 0 {
@@ -60,8 +61,9 @@ func (a *Ack) put(b []byte, t Type) {
 	binary.BigEndian.PutUint16(b[10:], a.DPDCID)
 }
 
-// read takes the fields from b, which holds at least AckSize bytes.
+// read takes the fields from b, which holds at least AckSize bytes, when the type is checked.
 func (a *Ack) read(b []byte, p Prologue) Reason {
+	b = b[:AckSize:AckSize]
 	a.Next, a.Flags = p.Next(), AckFlags(p.Flags())
 	second := binary.BigEndian.Uint16(b[2:])
 	if a.Flags&AckProbe != 0 {
@@ -72,7 +74,10 @@ func (a *Ack) read(b []byte, p Prologue) Reason {
 	a.CumPSN = binary.BigEndian.Uint32(b[4:])
 	a.SPDCID = binary.BigEndian.Uint16(b[8:])
 	a.DPDCID = binary.BigEndian.Uint16(b[10:])
-	if a.SPDCID == 0 || a.DPDCID == 0 {
+	switch {
+	case !p.fits():
+		return BadNext
+	case a.SPDCID == 0 || a.DPDCID == 0:
 		return BadPDCID
 	}
 	return OK
@@ -85,12 +90,12 @@ func ParseAck(b []byte) (a Ack, why Reason) {
 }
 
 // Parse reads a plain ACK in place, which is faster than by value.
-func (a *Ack) Parse(b []byte) (why Reason) {
-	*a = Ack{}
+func (a *Ack) Parse(b []byte) Reason {
 	p, why := head(b, AckSize, 1<<TypeAck)
 	if why != OK {
 		return why
 	}
+	*a = Ack{}
 	return a.read(b, p)
 }
 
@@ -158,6 +163,7 @@ func (a *AckCC) Put(b []byte) int {
 // putMap writes the first 24 bytes, which ACK_CCX has too.
 func (a *AckCC) putMap(b []byte, t Type) {
 	a.put(b, t)
+	b = b[:24:24]
 	b[12] = uint8(a.CCType)<<4 | a.CCFlags&15
 	b[13] = a.MPR
 	binary.BigEndian.PutUint16(b[14:], uint16(a.SackOffset))
@@ -182,32 +188,28 @@ func ParseAckCC(b []byte) (a AckCC, why Reason) {
 }
 
 // Parse reads an ACK_CC in place, which is faster than by value.
-func (a *AckCC) Parse(b []byte) (why Reason) {
-	*a = AckCC{}
+func (a *AckCC) Parse(b []byte) Reason {
 	p, why := head(b, AckCCSize, 1<<TypeAckCC)
 	if why != OK {
 		return why
 	}
-	return a.read(b, p)
+	b = b[:AckCCSize:AckCCSize]
+	*a = AckCC{}
+	s := binary.BigEndian.Uint64(b[24:])
+	if a.OOO = uint16(s); CCType(b[12]>>4) == CCCredit {
+		a.Credit = uint32(s >> 40)
+	} else {
+		a.ServiceTime, a.Restore = uint16(s>>48), s>>47&1 != 0
+		a.Penalty, a.RcvdBytes = uint8(s>>40&0x7f), uint32(s>>16&0xffffff)
+	}
+	return a.readMap(b, p)
 }
 
+// readMap takes the fields of the first 24 bytes.
 func (a *AckCC) readMap(b []byte, p Prologue) Reason {
+	b = b[:24:24]
 	a.CCType, a.CCFlags, a.MPR = CCType(b[12]>>4), b[12]&15, b[13]
 	a.SackOffset = int16(binary.BigEndian.Uint16(b[14:]))
 	a.Sack = binary.BigEndian.Uint64(b[16:])
 	return a.Ack.read(b, p)
-}
-
-// read takes the fields from b, which holds at least AckCCSize bytes.
-func (a *AckCC) read(b []byte, p Prologue) Reason {
-	why := a.readMap(b, p)
-	s := binary.BigEndian.Uint64(b[24:])
-	a.OOO = uint16(s)
-	if a.CCType == CCCredit {
-		a.Credit = uint32(s >> 40)
-		return why
-	}
-	a.ServiceTime, a.Restore = uint16(s>>48), s>>47&1 != 0
-	a.Penalty, a.RcvdBytes = uint8(s>>40&0x7f), uint32(s>>16&0xffffff)
-	return why
 }

@@ -28,16 +28,17 @@ func (a *AckCCX) Put(b []byte) int {
 
 // ParseAckCCX reads an ACK_CCX.
 func ParseAckCCX(b []byte) (a AckCCX, why Reason) {
-	p, why := head(b, AckCCXSize, 1<<TypeAckCCX)
-	if why != OK {
-		return a, why
-	}
-	why = a.read(b, p)
+	why = a.Parse(b)
 	return a, why
 }
 
-// read takes the fields from b, which holds at least AckCCXSize bytes.
-func (a *AckCCX) read(b []byte, p Prologue) Reason {
+// Parse reads an ACK_CCX in place.
+func (a *AckCCX) Parse(b []byte) Reason {
+	p, why := head(b, AckCCXSize, 1<<TypeAckCCX)
+	if why != OK {
+		return why
+	}
+	*a = AckCCX{}
 	a.State[0], a.State[1] = binary.BigEndian.Uint64(b[24:]), binary.BigEndian.Uint64(b[32:])
 	return a.readMap(b, p)
 }
@@ -70,16 +71,18 @@ func (n *NackCCX) Put(b []byte) int {
 
 // ParseNackCCX reads a NACK_CCX.
 func ParseNackCCX(b []byte) (n NackCCX, why Reason) {
-	p, why := head(b, NackCCXSize, 1<<TypeNackCCX)
-	if why == OK {
-		n.read(b, p)
-	}
+	why = n.Parse(b)
 	return n, why
 }
 
-// read takes the fields from b, which holds at least NackCCXSize bytes.
-func (n *NackCCX) read(b []byte, p Prologue) {
+// Parse reads a NACK_CCX in place.
+func (n *NackCCX) Parse(b []byte) Reason {
+	p, why := head(b, NackCCXSize, 1<<TypeNackCCX)
+	if why != OK {
+		return why
+	}
 	n.Nack.read(b, p)
 	word := binary.BigEndian.Uint64(b[16:])
 	n.CCType, n.State[0], n.State[1] = CCType(word>>60), word&(1<<60-1), binary.BigEndian.Uint64(b[24:])
+	return OK
 }

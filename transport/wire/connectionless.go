@@ -42,13 +42,11 @@ func ParseRUDI(b []byte) (r RUDI, why Reason) {
 	if why != OK {
 		return r, why
 	}
-	r.read(b, p)
+	r = RUDI{Type: p.Type(), Next: p.Next(), Flags: RUDIFlags(p.Flags()), PacketID: binary.BigEndian.Uint32(b[4:])}
+	if !p.fits() {
+		return r, BadNext
+	}
 	return r, OK
-}
-
-// read takes the fields from b, which holds at least RUDISize bytes.
-func (r *RUDI) read(b []byte, p Prologue) {
-	r.Type, r.Next, r.Flags, r.PacketID = p.Type(), p.Next(), RUDIFlags(p.Flags()), binary.BigEndian.Uint32(b[4:])
 }
 
 // PutUUD writes the PDS header of an unreliable request, prologue and two reserved bytes,
@@ -62,6 +60,9 @@ func PutUUD(b []byte, next Next) int {
 // ParseUUD reads the PDS header of an unreliable request.
 func ParseUUD(b []byte) (Next, Reason) {
 	p, why := head(b, UUDSize, 1<<TypeUUD)
+	if why == OK && !p.fits() {
+		why = BadNext
+	}
 	return p.Next(), why
 }
 

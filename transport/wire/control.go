@@ -96,19 +96,14 @@ func ParseControl(b []byte) (c Control, why Reason) {
 	return c, why
 }
 
-// Parse reads a control packet in place, which is faster than by value.
-func (c *Control) Parse(b []byte) (why Reason) {
-	*c = Control{}
+// Parse reads a control packet in place, which is faster than by value. A NEGOTIATION ends where b ends, after 16
+// bytes or after 20.
+func (c *Control) Parse(b []byte) Reason {
 	p, why := head(b, ControlSize, 1<<TypeControl)
 	if why != OK {
 		return why
 	}
-	return c.read(b, p)
-}
-
-// read takes the fields from b, which holds at least ControlSize bytes. A NEGOTIATION ends where b ends, after
-// 16 bytes or after 20.
-func (c *Control) read(b []byte, p Prologue) Reason {
+	*c = Control{}
 	c.Control, c.Flags = p.Control(), ControlFlags(p.Flags())
 	c.Opaque = binary.BigEndian.Uint16(b[2:])
 	c.PSN = binary.BigEndian.Uint32(b[4:])

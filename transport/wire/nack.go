@@ -113,18 +113,17 @@ func ParseNack(b []byte) (n Nack, why Reason) {
 }
 
 // Parse reads a NACK in place, which is faster than by value.
-func (n *Nack) Parse(b []byte) (why Reason) {
-	*n = Nack{}
+func (n *Nack) Parse(b []byte) Reason {
 	p, why := head(b, NackSize, 1<<TypeNack)
-	if why != OK {
-		return why
+	if why == OK {
+		n.read(b, p)
 	}
-	n.read(b, p)
-	return OK
+	return why
 }
 
-// read takes the fields from b, which holds at least NackSize bytes.
+// read takes the fields from b, which holds at least NackSize bytes, when the type is checked.
 func (n *Nack) read(b []byte, p Prologue) {
+	b = b[:NackSize:NackSize]
 	n.Next, n.Flags = p.Next(), NackFlags(p.Flags())
 	n.Code, n.Vendor = NackCode(b[2]), b[3]
 	n.PSN = binary.BigEndian.Uint32(b[4:])

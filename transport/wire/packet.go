@@ -131,28 +131,27 @@ func (p *Packet) parsePDS(b []byte, prologue Prologue) (why Reason) {
 	}
 	switch p.Type {
 	case TypeRUD, TypeROD, TypeRUDCC, TypeRODCC:
-		why = p.Request.read(b, prologue)
+		why = p.Request.Parse(b)
 	case TypeRUDI, TypeRUDIResp:
-		p.RUDI.read(b, prologue)
+		p.RUDI, why = ParseRUDI(b)
 	case TypeAck:
-		why = p.Ack.Ack.read(b, prologue)
+		why = p.Ack.Ack.Parse(b)
 	case TypeAckCC:
-		why = p.Ack.AckCC.read(b, prologue)
+		why = p.Ack.AckCC.Parse(b)
 	case TypeAckCCX:
-		why = p.Ack.read(b, prologue)
+		why = p.Ack.Parse(b)
 	case TypeNack:
-		p.Nack.Nack.read(b, prologue)
+		why = p.Nack.Nack.Parse(b)
 	case TypeNackCCX:
-		p.Nack.read(b, prologue)
+		why = p.Nack.Parse(b)
+	case TypeUUD:
+		_, why = ParseUUD(b)
 	case TypeControl:
-		why = p.Control.read(b, prologue)
+		why = p.Control.Parse(b)
 		size, p.Next = p.Control.Size(), NextNone
 	}
 	p.Has = HasPDS
 	p.SES, p.Ext, p.Payload = size, size, size
-	if nextOf[p.Type]>>p.Next&1 == 0 {
-		return BadNext
-	}
 	return why
 }
 

@@ -105,13 +105,14 @@ var nextOf = [32]uint16{
 	TypeNack: 0xffff, TypeNackCCX: 0xffff, TypeControl: 0xffff,
 }
 
-// Masks of types for head.
+// Masks of types.
 const (
 	requestTypes = 1<<TypeRUD | 1<<TypeROD | 1<<TypeRUDCC | 1<<TypeRODCC
+	creditTypes  = 1<<TypeRUDCC | 1<<TypeRODCC
 	rudiTypes    = 1<<TypeRUDI | 1<<TypeRUDIResp
 )
 
-// head checks length, type and next header of what a Parse function is about to read.
+// head checks length and type of what a Parse function is about to read.
 func head(b []byte, size int, types uint32) (Prologue, Reason) {
 	if len(b) < size {
 		return 0, Short
@@ -120,8 +121,8 @@ func head(b []byte, size int, types uint32) (Prologue, Reason) {
 	if types>>p.Type()&1 == 0 {
 		return p, BadType
 	}
-	if nextOf[p.Type()]>>p.Next()&1 == 0 {
-		return p, BadNext
-	}
 	return p, OK
 }
+
+// fits tells whether the next header goes with the type. Parse functions ask it last, when all fields are read.
+func (p Prologue) fits() bool { return nextOf[p.Type()]>>p.Next()&1 != 0 }

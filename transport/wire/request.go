@@ -48,6 +48,8 @@ const MaxPSNOffset = 1<<12 - 1
 // Put writes the header and returns its length, 12 or 16.
 func (r *Request) Put(b []byte) int {
 	_ = b[RequestSize-1]
+	state := b[RequestSize:]
+	b = b[:RequestSize:RequestSize]
 	binary.BigEndian.PutUint16(b, uint16(MakePrologue(r.Type, uint8(r.Next), uint8(r.Flags))))
 	binary.BigEndian.PutUint16(b[2:], uint16(r.ClearOffset))
 	binary.BigEndian.PutUint32(b[4:], r.PSN)
@@ -60,7 +62,7 @@ func (r *Request) Put(b []byte) int {
 	if r.Type == TypeRUD || r.Type == TypeROD {
 		return RequestSize
 	}
-	binary.BigEndian.PutUint32(b[12:], uint32(r.CCC)<<24|r.CreditTarget&0xffffff)
+	binary.BigEndian.PutUint32(state, uint32(r.CCC)<<24|r.CreditTarget&0xffffff)
 	return RequestCCSize
 }
 
@@ -71,36 +73,40 @@ func ParseRequest(b []byte) (r Request, why Reason) {
 }
 
 // Parse reads any of the four requests in place, which is faster than by value.
-func (r *Request) Parse(b []byte) (why Reason) {
-	*r = Request{}
-	p, why := head(b, RequestSize, requestTypes)
-	if why != OK {
-		return why
+func (r *Request) Parse(b []byte) Reason {
+	if len(b) < RequestSize {
+		return Short
 	}
-	return r.read(b, p)
-}
-
-// read takes the fields from b, which holds at least RequestSize bytes.
-func (r *Request) read(b []byte, p Prologue) Reason {
+	state := b[RequestSize:]
+	b = b[:RequestSize:RequestSize]
+	p := Prologue(binary.BigEndian.Uint16(b))
+	if requestTypes>>p.Type()&1 == 0 {
+		return BadType
+	}
+	*r = Request{}
 	r.Type, r.Next, r.Flags = p.Type(), p.Next(), RequestFlags(p.Flags())
 	r.ClearOffset = int16(binary.BigEndian.Uint16(b[2:]))
 	r.PSN = binary.BigEndian.Uint32(b[4:])
 	r.SPDCID = binary.BigEndian.Uint16(b[8:])
-	r.DPDCID = binary.BigEndian.Uint16(b[10:])
+	to := binary.BigEndian.Uint16(b[10:])
 	if r.Flags&RequestSyn != 0 {
-		r.Info, r.PSNOffset, r.DPDCID = uint8(r.DPDCID>>12), r.DPDCID&MaxPSNOffset, 0
+		r.Info, r.PSNOffset = uint8(to>>12), to&MaxPSNOffset
+	} else {
+		r.DPDCID = to
 	}
-	if r.SPDCID == 0 {
+	if creditTypes>>p.Type()&1 != 0 {
+		if len(state) < RequestCCSize-RequestSize {
+			return Short
+		}
+		word := binary.BigEndian.Uint32(state)
+		r.CCC, r.CreditTarget = uint8(word>>24), word&0xffffff
+	}
+	switch {
+	case !p.fits():
+		return BadNext
+	case r.SPDCID == 0:
 		return BadPDCID
 	}
-	if r.Type == TypeRUD || r.Type == TypeROD {
-		return OK
-	}
-	if len(b) < RequestCCSize {
-		return Short
-	}
-	state := binary.BigEndian.Uint32(b[12:])
-	r.CCC, r.CreditTarget = uint8(state>>24), state&0xffffff
 	return OK
 }
 

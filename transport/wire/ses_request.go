@@ -23,7 +23,7 @@ type Target struct {
 //	|0|  PIDonFEP   |0|   index     |
 //	+---------------+---------------+
 func putCommon(b []byte, op Opcode, f SESFlags, id uint16, t *Target) {
-	_ = b[11]
+	b = b[:12:12]
 	b[0], b[1] = uint8(op)&0x3f, uint8(f)&0x3f
 	binary.BigEndian.PutUint16(b[2:], id)
 	binary.BigEndian.PutUint32(b[4:], uint32(t.Generation)<<24|t.JobID&0xffffff)
@@ -31,6 +31,7 @@ func putCommon(b []byte, op Opcode, f SESFlags, id uint16, t *Target) {
 }
 
 func getCommon(b []byte, t *Target) (Opcode, SESFlags, uint16, Reason) {
+	b = b[:12:12]
 	word := binary.BigEndian.Uint32(b[4:])
 	t.Generation, t.JobID = uint8(word>>24), word&0xffffff
 	word = binary.BigEndian.Uint32(b[8:])
@@ -81,6 +82,7 @@ type Standard struct {
 // Put writes the header and returns 44.
 func (s *Standard) Put(b []byte) int {
 	_ = b[StandardSize-1]
+	b = b[:StandardSize:StandardSize]
 	putCommon(b, s.Opcode, s.Flags, s.MessageID, &s.Target)
 	binary.BigEndian.PutUint64(b[12:], s.BufferOffset)
 	binary.BigEndian.PutUint32(b[20:], s.Initiator)
@@ -102,19 +104,19 @@ func ParseStandard(b []byte) (s Standard, why Reason) {
 
 // Parse reads a standard request in place, which is faster than by value.
 func (s *Standard) Parse(b []byte) (why Reason) {
-	*s = Standard{}
 	if len(b) < StandardSize {
 		return Short
 	}
+	b = b[:StandardSize:StandardSize]
 	s.Opcode, s.Flags, s.MessageID, why = getCommon(b, &s.Target)
 	s.BufferOffset = binary.BigEndian.Uint64(b[12:])
 	s.Initiator = binary.BigEndian.Uint32(b[20:])
 	s.Key = binary.BigEndian.Uint64(b[24:])
 	word := binary.BigEndian.Uint64(b[32:])
 	if s.Flags&SESStart != 0 {
-		s.HeaderData = word
+		s.HeaderData, s.PayloadLength, s.MessageOffset = word, 0, 0
 	} else {
-		s.PayloadLength, s.MessageOffset = uint16(word>>32&0x3fff), uint32(word)
+		s.HeaderData, s.PayloadLength, s.MessageOffset = 0, uint16(word>>32&0x3fff), uint32(word)
 	}
 	s.RequestLength = binary.BigEndian.Uint32(b[40:])
 	return why
