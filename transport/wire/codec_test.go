@@ -134,14 +134,24 @@ var seeds = []string{
 
 // FuzzParsers gives any bytes to any reader.
 func FuzzParsers(f *testing.F) {
-	for i := range codecs {
-		for _, s := range seeds {
-			f.Add(uint8(i), unhex(f, s))
+	add := func(b []byte) { // to those that accept it, and to one that may not
+		var out [64]byte
+		for i := range codecs {
+			if _, why := codecs[i].reput(b, out[:]); why == OK || i == len(b)%len(codecs) {
+				f.Add(uint8(i), b[:min(len(b), codecs[i].size+8)])
+			}
 		}
 	}
+	for _, s := range seeds {
+		add(unhex(f, s))
+	}
+	kinds := map[[2]Type]bool{}
 	packets(f, func(b []byte) {
-		for i := range codecs {
-			f.Add(uint8(i), b[:min(len(b), 64)])
+		p, _ := ParsePacket(b, MostFirst)
+		if kind := [2]Type{p.Type, Type(p.Next)}; !kinds[kind] {
+			kinds[kind] = true
+			add(b)
+			add(b[p.SES:])
 		}
 	})
 	f.Fuzz(func(t *testing.T, which uint8, b []byte) {
