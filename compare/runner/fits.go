@@ -12,7 +12,7 @@ import (
 
 // Fits tells whether the runs can begin under every protocol: a class may ask for more headroom than the
 // buffers have, a host may not know packets of this size or rate, a message may be longer than a request can
-// say. The error is the one that Run would end with. It fills in Notes.
+// say; and whether a run fits into memory. The error is the one that Run would end with. It fills in Notes.
 func (set *Setting) Fits() error {
 	seeds := set.Scenario.Fixed.Derive(set.Scenario.Seeds.List[0])
 	plan, err := set.Scenario.Plan(seeds, set.BaseRTT, set.BDP)
@@ -20,6 +20,10 @@ func (set *Setting) Fits() error {
 		return err
 	}
 	set.Notes = plan.Notes
+	set.weigh(plan)
+	if err := set.checkMemory(set.Memory()); err != nil {
+		return err
+	}
 	longest := longestFlow(plan)
 	for i := range set.Scenario.Protocols {
 		e := &set.Scenario.Protocols[i]

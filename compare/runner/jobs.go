@@ -2,9 +2,6 @@ package runner
 
 import (
 	"context"
-	"os"
-	"strconv"
-	"strings"
 	"sync"
 
 	"github.com/weft-transport/weft/compare/scenario"
@@ -17,15 +14,6 @@ type Job struct {
 	Seed    uint64
 }
 
-// Memory returns an estimate of what the run needs, in bytes: what a host and its share of the
-// switches take, and what lies in buffers when all of them are full.
-func (j Job) Memory() int64 {
-	hosts := int64(j.Setting.Scenario.Fabric.Network.Hosts)
-	const perHost, perPacket = 64 << 10, 224
-	window := 3*j.Setting.BDP/j.Setting.wireFull + 16
-	return 16<<20 + hosts*(perHost+window*perPacket)
-}
-
 // RunAll makes all runs, up to workers at once, as many as memory allows. done is called for every
 // run in the order of the jobs, whatever the order in which they end, and from one goroutine at a
 // time. When a run fails or ctx ends, no further run is started; the error is that of the first job
@@ -34,7 +22,7 @@ func (j Job) Memory() int64 {
 func RunAll(ctx context.Context, jobs []Job, workers int, opt Options, done func(i int, r *Result)) error {
 	p := &pool{results: make([]*Result, len(jobs)), errs: make([]error, len(jobs)), done: done}
 	p.room = sync.NewCond(&p.mu)
-	p.budget = memoryBudget()
+	p.budget = memoryThere() / 3 * 2
 	var wg sync.WaitGroup
 	for range min(max(1, workers), len(jobs)) {
 		wg.Add(1)
@@ -42,7 +30,7 @@ func RunAll(ctx context.Context, jobs []Job, workers int, opt Options, done func
 			defer wg.Done()
 			for i := p.take(ctx, jobs); i >= 0; i = p.take(ctx, jobs) {
 				r, err := jobs[i].Setting.Run(ctx, jobs[i].Entry, jobs[i].Seed, opt)
-				p.put(i, jobs[i].Memory(), r, err)
+				p.put(i, jobs[i].Setting.Memory(), r, err)
 			}
 		}()
 	}
@@ -77,12 +65,12 @@ type pool struct {
 }
 
 // take waits until the next job fits into memory and returns its number; -1: there is none left. A
-// job that is larger than all memory runs when it has the machine for itself.
+// job that is larger than the budget runs when it has the machine for itself: Fits has refused what cannot.
 func (p *pool) take(ctx context.Context, jobs []Job) int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for p.next < len(jobs) && ctx.Err() == nil {
-		need := jobs[p.next].Memory()
+		need := jobs[p.next].Setting.Memory()
 		if need <= p.budget || p.busy == 0 {
 			p.budget -= need
 			p.busy++
@@ -119,22 +107,4 @@ func (p *pool) salvage() {
 			p.done(i, p.results[i])
 		}
 	}
-}
-
-// memoryBudget returns what runs may use together: two thirds of the memory that is available.
-func memoryBudget() int64 {
-	const unknown = 4 << 30
-	text, err := os.ReadFile("/proc/meminfo")
-	if err != nil {
-		return unknown
-	}
-	for line := range strings.Lines(string(text)) {
-		if rest, ok := strings.CutPrefix(line, "MemAvailable:"); ok {
-			kib, err := strconv.ParseInt(strings.Fields(rest)[0], 10, 64)
-			if err == nil {
-				return kib * 1024 / 3 * 2
-			}
-		}
-	}
-	return unknown
 }

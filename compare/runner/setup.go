@@ -34,22 +34,27 @@ type Setting struct {
 	BaseRTT  instant.Time // idle, longest path: a full packet out, an acknowledgement back
 	BDP      int64        // host rate times BaseRTT, bytes
 	Notes    []string     // what a reader must know of how the workload was read; from Fits on
+
+	load struct{ flows, packets int64 } // what a run sends; from Fits on
 }
 
 // NewSetting measures the fabric of a scenario.
 func NewSetting(s *scenario.Scenario) (*Setting, error) {
-	ruler, err := emulator.NewRuler(s.Fabric.Network)
-	if err != nil {
+	set := &Setting{Scenario: s}
+	if err := set.checkMemory(set.fabricMemory()); err != nil { // routes of a large fabric take minutes to find
 		return nil, fmt.Errorf("fabric: %w", err)
 	}
-	set := &Setting{Scenario: s, ruler: ruler}
+	var err error
+	if set.ruler, err = emulator.NewRuler(s.Fabric.Network); err != nil {
+		return nil, fmt.Errorf("fabric: %w", err)
+	}
 	set.wireFull = s.Fabric.PayloadMTU + s.Fabric.LinkOverhead + nominalHeader
 	set.wireAck = s.Fabric.LinkOverhead + nominalControl
 	if s.Fabric.WireBytes > 0 {
 		set.wireFull = s.Fabric.WireBytes
 		set.wireAck = 64 // the simulators that count packets so
 	}
-	set.BaseRTT = ruler.LongestRTT(set.wireFull, set.wireAck)
+	set.BaseRTT = set.ruler.LongestRTT(set.wireFull, set.wireAck)
 	set.BDP = int64(float64(s.Fabric.LineRateBps()) / 8 * set.BaseRTT.Seconds())
 	for i := range s.Protocols {
 		if err := set.check(&s.Protocols[i]); err != nil {

@@ -101,6 +101,7 @@ var wrong = []struct{ from, to, want string }{
 	{"kind: permutation", "kind: permutations", `x.yaml:3:18: workload.kind: unknown workload "permutations"; expected one of alltoall, htsim, incast, ns3, outcast, pair, permutation, poisson, ringallreduce, tornado (did you mean permutation?)`},
 	{"size: 1MiB", "sizes: 1MiB", `x.yaml:3:31: workload: unknown field "sizes" (did you mean size?); expected one of kind, size, flows, messages, startJitter`},
 	{"size: 1MiB", "size: -1", `x.yaml:3:37: workload.size: "-1" is not a size; expected a number of 0 or more with B, KB, KiB, MB, MiB, GB, GiB or bdp, such as 2MiB`},
+	{"size: 1MiB", "size: 1.5", `x.yaml:3:37: workload.size: "1.5" is not a size: bytes come whole; expected 1, 2 ... or a larger unit, such as 1.5KiB`},
 	{"size: 1MiB", "size: [1, 2]", `x.yaml:3:31: workload.size: is a list; expected a value`},
 	{"size: 1MiB", "flows: 17", `x.yaml:3:1: workload permutation: flows: 17 is more than the 16 hosts of the fabric`},
 	{"size: 1MiB", "startJitter: 2s", `x.yaml:3:44: workload.startJitter: 2s is outside 0ps to 1s`},

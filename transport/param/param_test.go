@@ -19,7 +19,7 @@ func TestQuantities(t *testing.T) {
 		require.NoError(t, err, text)
 		require.Equal(t, want, got, text)
 	}
-	for text, want := range map[string]int64{"2MiB": 2 << 20, "64KB": 64000, "1500": 1500, "0.5bdp": 75000, "1e3": 1000, "0": 0} {
+	for text, want := range map[string]int64{"2MiB": 2 << 20, "64KB": 64000, "1500": 1500, "0.5bdp": 75000, "1e3": 1000, "0": 0, "1.5e3": 1500, "2.0": 2, "0.3KiB": 307} {
 		got, err := ParseSize(text)
 		require.NoError(t, err, text)
 		require.Equal(t, want, got.In(150_000), text)
@@ -40,7 +40,7 @@ func TestQuantitiesRefuse(t *testing.T) {
 		_, err := ParseRate(text)
 		require.ErrorContains(t, err, "is not a rate", text)
 	}
-	for _, text := range []string{"", "-1", "-0.5bdp", "3 bananas", "NaN"} {
+	for _, text := range []string{"", "-1", "-0.5bdp", "3 bananas", "NaN", "1.5", "0.5B", "1e-3", "0.0001KB"} {
 		_, err := ParseSize(text)
 		require.ErrorContains(t, err, "is not a size", text)
 	}

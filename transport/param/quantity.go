@@ -78,7 +78,8 @@ func (s Size) In(bdp int64) int64 {
 	return int64(math.Round(s.Bytes + float64(s.BDP*float64(bdp))))
 }
 
-// ParseSize reads a size such as "64KB", "2MiB", "1500" or "0.5bdp".
+// ParseSize reads a size such as "64KB", "2MiB", "1500" or "0.5bdp". There are no parts of bytes: a fraction takes a
+// larger unit, whose bytes are rounded, and more than nothing is at least a byte.
 func ParseSize(text string) (Size, error) {
 	number, unit, err := split(text)
 	if err == nil && unit == "bdp" && number >= 0 {
@@ -87,6 +88,9 @@ func ParseSize(text string) (Size, error) {
 	size, known := byteUnits[unit]
 	if err != nil || !known || number < 0 || number*size >= math.MaxInt64 {
 		return Size{}, fmt.Errorf("%q is not a size; expected a number of 0 or more with B, KB, KiB, MB, MiB, GB, GiB or bdp, such as 2MiB", text)
+	}
+	if size == 1 && number != math.Trunc(number) || number > 0 && number*size < 0.5 {
+		return Size{}, fmt.Errorf("%q is not a size: bytes come whole; expected 1, 2 ... or a larger unit, such as 1.5KiB", text)
 	}
 	return Size{Bytes: number * size}, nil
 }
