@@ -33,7 +33,7 @@ type Run struct {
 	DiscardedBytes    uint64        `json:"discarded_at_receiver_bytes"` // payload that arrived and was not used: duplicates, and what go-back-N throws away behind a gap
 	Trimmed           uint64        `json:"trimmed_packets"`
 	Dropped           DroppedCounts `json:"dropped_packets"`
-	LossEndToEnd      float64       `json:"loss_end_to_end"`    // dropped and trimmed over data packets sent
+	LossEndToEnd      float64       `json:"loss_end_to_end"`    // data packets dropped, trimmed or delivered damaged, over data packets sent
 	Marked            uint64        `json:"ecn_marked_packets"` // a packet that several queues would mark counts once
 	Nacks             uint64        `json:"nacks"`
 	CNPs              uint64        `json:"cnps"`

@@ -22,6 +22,24 @@ func (f *Fabric) auditNow() {
 	f.auditAt = f.totals.Events + 1 + mix64(f.totals.Events)%spread
 }
 
+// maxWakes is how often hosts may be woken in one instant, and 64 times more for each of them: far more
+// often than there can be work.
+const maxWakes = 1 << 20
+
+// restless counts the wakes of one instant. Time that stands still, because a Stack asks for an instant that has
+// passed whatever it is told, ends the run.
+func (f *Fabric) restless(h int) bool {
+	if f.awake != f.now {
+		f.awake, f.wakes = f.now, 0
+	}
+	f.wakes++
+	if f.wakes <= maxWakes+64*len(f.hosts) {
+		return false
+	}
+	f.fail("hosts were woken %d times in one instant, the last of them host %d, and the Deadline of its Stack is still not later", f.wakes, h)
+	return true
+}
+
 // Audit checks that nothing was lost without a count and that nothing waits for ever: packets, queue
 // bytes, buffers, pauses, credits, transmitters and timers. It may be called between Runs, and from At.
 func (f *Fabric) Audit() error {

@@ -23,6 +23,7 @@ type Totals struct {
 	Dropped       [dropReasons]uint64
 	DataDropped   uint64 // of the dropped, packets with message bytes; not those that had been trimmed, which are counted as such
 	Corrupted     uint64 // damaged on the way; delivered, for the checksum to find
+	DataDamaged   uint64 // of what was delivered damaged, packets with message bytes; not those that had been trimmed
 }
 
 // PortStats count what happened at the sending end of a directed link.

@@ -123,6 +123,8 @@ type Fabric struct {
 	depths  histogram
 	hash    uint64
 	stopped bool
+	awake   Time      // instant of the last timeout of a host
+	wakes   int       // timeouts of hosts at that instant
 	auditAt uint64    // number of the event after which the books are checked
 	lookAt  uint64    // and after which look is called
 	warm    [2]uint32 // see warmUp
@@ -374,6 +376,9 @@ func (f *Fabric) deliver(h int, i uint32) {
 	if r.flags&core.WasTrimmed != 0 {
 		p.Payload.Length = 0
 	}
+	if p.Flags&core.Corrupt != 0 && r.flags&(recData|core.WasTrimmed) == recData {
+		f.totals.DataDamaged++
+	}
 	f.totals.Delivered++
 	f.foldHash(uint64(h), p)
 	if hst := &f.hosts[h]; hst.only != nil && hst.proto == p.Proto {
@@ -508,6 +513,9 @@ func (f *Fabric) setTransmitted(link int32, p *port) {
 func (f *Fabric) timeout(h int) {
 	hst := &f.hosts[h]
 	hst.timer = Never
+	if f.restless(h) {
+		return
+	}
 	due := false
 	for s := range hst.stacks {
 		if hst.stacks[s].stack.Deadline() <= f.now {

@@ -293,6 +293,19 @@ func TestBurstLossComesInBursts(t *testing.T) {
 	require.InDelta(t, 3000, float64(f.Totals().Dropped[DropRandom]), 600)
 }
 
+// A restless Stack has a Deadline that never moves on, whatever it is told.
+type restless struct{ sender }
+
+func (*restless) Deadline() Time { return us }
+
+func TestADeadlineThatStaysBehindEndsTheRun(t *testing.T) {
+	f, err := New(build(t, "single", nil, hundredGig), Config{Classes: onlyData(), LinkOverhead: 64})
+	require.NoError(t, err)
+	f.Attach(1, &restless{}, core.ProtoUET, 1)
+	require.EqualError(t, f.Run(t.Context(), Never-1),
+		"at 1us: hosts were woken 1049601 times in one instant, the last of them host 1, and the Deadline of its Stack is still not later")
+}
+
 func TestExponentialHasMeanOne(t *testing.T) {
 	r := stream(3)
 	sum := 0.0

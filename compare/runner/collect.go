@@ -116,7 +116,7 @@ func fillFabric(run *compare.Run, f *emulator.Fabric) {
 		run.QueueBytes.Max = max(run.QueueBytes.Max, float64(port.MaxQueue))
 	}
 	if t.DataSent > 0 {
-		lost := t.DataDropped + run.Trimmed + run.Dropped.Corrupt
+		lost := t.DataDropped + run.Trimmed + t.DataDamaged
 		run.LossEndToEnd = float64(lost) / float64(t.DataSent)
 	}
 	run.QueueBytes.P50 = queueQuantile(f, 0.5)

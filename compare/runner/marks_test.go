@@ -2,6 +2,7 @@ package runner_test
 
 import (
 	"context"
+	"math"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -23,4 +24,19 @@ func TestAMarkedPacketCountsOnce(t *testing.T) {
 	require.Greater(t, r.Run.Marked, r.Run.DataPacketsSent/2)
 	require.LessOrEqual(t, r.Run.Marked, r.Run.DataPacketsSent)
 	require.Less(t, r.Run.DataPacketsSent, r.Run.PacketsSent, "acknowledgements are packets, but carry no data")
+}
+
+// Packets that links damage are lost like dropped ones; damaged acknowledgements are damaged packets, but no lost data.
+func TestEndToEndLossIsThatOfData(t *testing.T) {
+	set := settingOf(t, `
+name: damaged
+fabric: {topology: single, hosts: 2, rate: 100Gbps, loss: {corrupt: 10%, random: 5%}}
+workload: {kind: pair, size: 32MiB}
+protocols: ["uet,congestion=fixed,ackPerPacket=true,retries=-1"]
+`)
+	r, err := set.Run(context.Background(), &set.Scenario.Protocols[0], 1, runner.Options{})
+	require.NoError(t, err)
+	lost := uint64(math.Round(r.Run.LossEndToEnd * float64(r.Run.DataPacketsSent)))
+	require.Less(t, lost, r.Run.Dropped.Random+r.Run.Dropped.Corrupt, "some of these were acknowledgements")
+	require.Equal(t, r.Run.Retransmitted-r.Run.Spurious, lost, "what was lost was sent again, once for each loss")
 }
