@@ -1,6 +1,10 @@
 package emulator
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/weft-transport/weft/transport/splitmix"
+)
 
 // fail notes that an invariant broke; Run ends with it.
 func (f *Fabric) fail(format string, args ...any) {
@@ -19,7 +23,7 @@ func (f *Fabric) auditNow() {
 	if f.totals.Events > 10_000 {
 		spread = 4096
 	}
-	f.auditAt = f.totals.Events + 1 + mix64(f.totals.Events)%spread
+	f.auditAt = f.totals.Events + 1 + splitmix.Mix(f.totals.Events)%spread
 }
 
 // maxWakes is how often hosts may be woken in one instant, and 64 times more for each of them: far more

@@ -1,6 +1,10 @@
 package emulator
 
-import "math/bits"
+import (
+	"math/bits"
+
+	"github.com/weft-transport/weft/transport/splitmix"
+)
 
 // A DropReason says why the fabric lost a packet.
 type DropReason uint8
@@ -79,7 +83,7 @@ func (f *Fabric) BufferPeak() (used, size int64) {
 }
 
 // Hash folds every delivery so far: when, where, and the head of the packet.
-func (f *Fabric) Hash() uint64 { return mix64(f.hash ^ f.totals.Events) }
+func (f *Fabric) Hash() uint64 { return splitmix.Mix(f.hash ^ f.totals.Events) }
 
 // OnSample has do called at every sample of the queues (Config.SamplePeriod).
 func (f *Fabric) OnSample(do func(now Time)) { f.sampled = append(f.sampled, do) }

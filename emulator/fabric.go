@@ -9,6 +9,7 @@ import (
 	"math/bits"
 
 	"github.com/weft-transport/weft/transport/core"
+	"github.com/weft-transport/weft/transport/splitmix"
 )
 
 // Routing says how a switch chooses among equal ways.
@@ -398,7 +399,7 @@ func (f *Fabric) deliver(h int, i uint32) {
 
 func (f *Fabric) foldHash(h uint64, p *core.Packet) {
 	head := binary.LittleEndian.Uint64(p.Header[:8]) ^ uint64(binary.LittleEndian.Uint32(p.Header[8:12]))<<16 ^ uint64(p.Flags)<<56
-	f.hash = mix64(f.hash ^ uint64(f.now)*0x9e3779b97f4a7c15 ^ head ^ h<<20 ^ uint64(p.ECN))
+	f.hash = splitmix.Mix(f.hash ^ uint64(f.now)*splitmix.Gamma ^ head ^ h<<20 ^ uint64(p.ECN))
 }
 
 // transmitted is called when the transmitter of a link is free and something waits for it.
@@ -458,7 +459,7 @@ func (f *Fabric) inject(h int, link int32, i uint32, pkt *core.Packet) {
 	r := &f.packets.records[i]
 	pkt.Telemetry = 0
 	r.dst = uint32(pkt.To)
-	r.hash = uint32(mix64(uint64(pkt.From)<<40 ^ uint64(pkt.To)<<20 ^ uint64(pkt.EV) ^ uint64(pkt.Proto)<<17))
+	r.hash = uint32(splitmix.Mix(uint64(pkt.From)<<40 ^ uint64(pkt.To)<<20 ^ uint64(pkt.EV) ^ uint64(pkt.Proto)<<17))
 	r.size = uint16(max(pkt.Bytes()+f.cfg.LinkOverhead, f.cfg.MinWireBytes))
 	r.class = uint8(pkt.Class)
 	r.flags = pkt.Flags & core.Trimmable

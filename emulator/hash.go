@@ -1,14 +1,6 @@
 package emulator
 
-// mix64 is the finaliser of splitmix64 (Steele, Lea, Flood 2014): every input bit reaches every
-// output bit, so that path choices and fates are independent of how inputs are numbered.
-func mix64(x uint64) uint64 {
-	x ^= x >> 30
-	x *= 0xbf58476d1ce4e5b9
-	x ^= x >> 27
-	x *= 0x94d049bb133111eb
-	return x ^ x>>31
-}
+import "github.com/weft-transport/weft/transport/splitmix"
 
 // mix32 is the finaliser of MurmurHash3 (Appleby, public domain), for the hash of each hop.
 func mix32(x uint32) uint32 {
@@ -29,16 +21,15 @@ func stream(seed uint64, purpose ...uint64) *rng {
 
 // derive hashes a seed with the numbers that name its purpose.
 func derive(seed uint64, purpose ...uint64) uint64 {
-	h := mix64(seed + 0x9e3779b97f4a7c15)
+	h := splitmix.Mix(seed + splitmix.Gamma)
 	for _, p := range purpose {
-		h = mix64(h ^ (p+1)*0x9e3779b97f4a7c15)
+		h = splitmix.Mix(h ^ (p+1)*splitmix.Gamma)
 	}
 	return h
 }
 
 func (r *rng) next() uint64 {
-	r.state += 0x9e3779b97f4a7c15
-	return mix64(r.state)
+	return splitmix.Next(&r.state)
 }
 
 // unit returns a number in [0, 1).

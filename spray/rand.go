@@ -1,16 +1,14 @@
 package spray
 
+import "github.com/weft-transport/weft/transport/splitmix"
+
 // A rng is a small random generator (splitmix64): eight bytes of state, so that a million
 // contexts can each have their own stream. Equal seeds give equal streams on every machine.
 type rng uint64
 
 // next returns 64 random bits.
 func (r *rng) next() uint64 {
-	*r += 0x9e3779b97f4a7c15
-	z := uint64(*r)
-	z = (z ^ z>>30) * 0xbf58476d1ce4e5b9
-	z = (z ^ z>>27) * 0x94d049bb133111eb
-	return z ^ z>>31
+	return splitmix.Next((*uint64)(r))
 }
 
 // below returns a random number in [0, n), n at most 2^32: the high half of a product, whose

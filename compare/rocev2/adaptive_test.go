@@ -7,6 +7,7 @@ import (
 
 	"github.com/weft-transport/weft/compare/rocev2/wire"
 	"github.com/weft-transport/weft/transport/core"
+	"github.com/weft-transport/weft/transport/splitmix"
 )
 
 func adaptiveConfig(loss Loss) Config {
@@ -23,7 +24,7 @@ func adaptiveConfig(loss Loss) Config {
 func jitter(most Time) func(*core.Packet, *wire.Header) fate {
 	return func(_ *core.Packet, h *wire.Header) (f fate) {
 		if h.Opcode.IsRequest() {
-			f.late = Time(mix64(uint64(h.PSN)) % uint64(most))
+			f.late = Time(splitmix.Mix(uint64(h.PSN)) % uint64(most))
 		}
 		return f
 	}

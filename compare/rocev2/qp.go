@@ -4,6 +4,7 @@ import (
 	"github.com/weft-transport/weft/compare/rocev2/wire"
 	"github.com/weft-transport/weft/transport/core"
 	"github.com/weft-transport/weft/transport/instant"
+	"github.com/weft-transport/weft/transport/splitmix"
 )
 
 // A qp is one queue pair: a requester, which sends our messages to the peer, and a responder, which takes
@@ -144,21 +145,12 @@ func numberOf(destQPN uint32, peer core.Addr, perPeer int) (number int, ok bool)
 	return int(n), n < uint64(perPeer)
 }
 
-// mix64 is the finaliser of splitmix64: every input bit reaches every output bit.
-func mix64(x uint64) uint64 {
-	x ^= x >> 30
-	x *= 0xbf58476d1ce4e5b9
-	x ^= x >> 27
-	x *= 0x94d049bb133111eb
-	return x ^ x>>31
-}
-
 // hashQP derives a number for the direction from one host to another on one of their queue pairs, for one
 // of several uses.
 func hashQP(seed uint64, from, to core.Addr, number int, use uint64) uint64 {
-	h := mix64(seed + 0x9e3779b97f4a7c15*(use+1))
-	h = mix64(h ^ (uint64(from)<<32 | uint64(to)))
-	return mix64(h + uint64(number))
+	h := splitmix.Mix(seed + splitmix.Gamma*(use+1))
+	h = splitmix.Mix(h ^ (uint64(from)<<32 | uint64(to)))
+	return splitmix.Mix(h + uint64(number))
 }
 
 // Uses of hashQP.

@@ -1,6 +1,9 @@
 package rocev2
 
-import "github.com/weft-transport/weft/transport/core"
+import (
+	"github.com/weft-transport/weft/transport/core"
+	"github.com/weft-transport/weft/transport/splitmix"
+)
 
 // An addrTable maps addresses to indices that are not 0: open addressing, at most half full. It never
 // forgets, since queue pairs stay. The zero addrTable is empty.
@@ -32,7 +35,7 @@ func (t *addrTable) put(a core.Addr, index uint32) {
 // find returns where a is, or the empty slot where it belongs.
 func (t *addrTable) find(a core.Addr) int {
 	mask := len(t.slots) - 1
-	i := int(mix64(uint64(a))) & mask
+	i := int(splitmix.Mix(uint64(a))) & mask
 	for t.slots[i].index != 0 && t.slots[i].addr != a {
 		i = (i + 1) & mask
 	}

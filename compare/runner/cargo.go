@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/weft-transport/weft/transport/core"
+	"github.com/weft-transport/weft/transport/splitmix"
 )
 
 // A cargo gives every message real bytes: random ones in a buffer of the source, and room for them in a
@@ -47,11 +48,7 @@ func newCargo(seed uint64, hosts int) *cargo {
 
 // next is splitmix64.
 func (c *cargo) next() uint64 {
-	c.random += 0x9e3779b97f4a7c15
-	x := c.random
-	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
-	x = (x ^ x>>27) * 0x94d049bb133111eb
-	return x ^ x>>31
+	return splitmix.Next(&c.random)
 }
 
 // load gives message m, whose cookie is its number, its bytes.

@@ -20,7 +20,7 @@ type Builtin struct {
 
 type family struct {
 	name string
-	docs []*node
+	docs []*Node
 }
 
 // families reads the embedded files once. A mistake in one is a mistake of the programmer.
@@ -33,7 +33,7 @@ var families = sync.OnceValue(func() []family {
 			panic(err)
 		}
 		name := strings.TrimSuffix(strings.TrimPrefix(path, "builtin/"), ".yaml")
-		docs, err := parseYAML(name+".yaml", data)
+		docs, err := ParseYAML(name+".yaml", data)
 		if err == nil {
 			docs, err = extendWithin(docs)
 		}
@@ -46,10 +46,10 @@ var families = sync.OnceValue(func() []family {
 })
 
 // extendWithin is extendAll for embedded files, whose bases are in the same file.
-func extendWithin(docs []*node) ([]*node, error) {
+func extendWithin(docs []*Node) ([]*Node, error) {
 	for i, doc := range docs {
-		if base := doc.child("base"); base != nil {
-			found := findDoc(base.text, docs[:i])
+		if base := doc.Child("base"); base != nil {
+			found := findDoc(base.Text, docs[:i])
 			docs[i] = found.merge(doc).titled(found)
 			docs[i].drop("base")
 		}
@@ -57,9 +57,9 @@ func extendWithin(docs []*node) ([]*node, error) {
 	return docs, nil
 }
 
-func findDoc(name string, docs []*node) *node {
+func findDoc(name string, docs []*Node) *Node {
 	for _, doc := range docs {
-		if doc.child("name").text == name {
+		if doc.Child("name").Text == name {
 			return doc
 		}
 	}
@@ -67,13 +67,13 @@ func findDoc(name string, docs []*node) *node {
 }
 
 // builtinDocs returns the documents of a family, or the one scenario of a name; nil: none.
-func builtinDocs(name string) []*node {
+func builtinDocs(name string) []*Node {
 	for _, f := range families() {
 		if f.name == name {
 			return f.docs
 		}
 		if doc := findDoc(name, f.docs); doc != nil {
-			return []*node{doc}
+			return []*Node{doc}
 		}
 	}
 	return nil
@@ -93,9 +93,9 @@ func Builtins() []Builtin {
 	var all []Builtin
 	for _, f := range families() {
 		for _, doc := range f.docs {
-			b := Builtin{Name: doc.child("name").text, Family: f.name}
-			if d := doc.child("description"); d != nil {
-				b.Description = d.text
+			b := Builtin{Name: doc.Child("name").Text, Family: f.name}
+			if d := doc.Child("description"); d != nil {
+				b.Description = d.Text
 			}
 			all = append(all, b)
 		}

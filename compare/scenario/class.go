@@ -14,7 +14,7 @@ const allClasses = "all"
 // A classSetting is one given value with the place it came from.
 type classSetting struct {
 	name, text string
-	at         *node
+	at         *Node
 	path       string // of the mapping, for messages
 }
 
@@ -22,10 +22,10 @@ type classSetting struct {
 func readClasses(top *reader) map[string][]classSetting {
 	classes := map[string][]classSetting{}
 	r := top.mapping("classes")
-	for i, name := range r.node.keys {
+	for i, name := range r.node.Keys {
 		if name != allClasses {
 			if _, err := protocol.Registry.Lookup(name); err != nil {
-				r.fail(r.node.items[i], "", fmt.Sprintf("there is no protocol %q to set a class for; expected all or one of %s", name, strings.Join(protocol.Registry.Names(), ", ")))
+				r.fail(r.node.Items[i], "", fmt.Sprintf("there is no protocol %q to set a class for; expected all or one of %s", name, strings.Join(protocol.Registry.Names(), ", ")))
 				return nil
 			}
 		}
@@ -39,9 +39,9 @@ func readClass(parent *reader, field string) []classSetting {
 	r := parent.mapping(field)
 	r.resolve(protocol.ClassParams)
 	var settings []classSetting
-	for i, key := range r.node.keys {
-		if n := r.node.items[i]; !n.null {
-			settings = append(settings, classSetting{key, n.text, n, r.path})
+	for i, key := range r.node.Keys {
+		if n := r.node.Items[i]; !n.Null {
+			settings = append(settings, classSetting{key, n.Text, n, r.path})
 		}
 	}
 	return settings

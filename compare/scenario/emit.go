@@ -9,31 +9,31 @@ import (
 const flowWidth = 110
 
 // yaml writes a tree as YAML: what fits on a line in braces, everything else as a block.
-func (n *node) yaml() string {
+func (n *Node) yaml() string {
 	var b strings.Builder
 	n.block(&b, 0)
 	return b.String()
 }
 
 // block writes a mapping or list at an indentation; the cursor is where the first line starts.
-func (n *node) block(b *strings.Builder, indent int) {
-	for i, item := range n.items {
+func (n *Node) block(b *strings.Builder, indent int) {
+	for i, item := range n.Items {
 		if i > 0 {
 			b.WriteString(strings.Repeat(" ", indent))
 		}
-		if n.kind == listNode {
+		if n.Kind == List {
 			b.WriteString("- ")
 			item.value(b, indent+2, "")
 			continue
 		}
-		b.WriteString(YAMLText(n.keys[i]) + ":")
+		b.WriteString(YAMLText(n.Keys[i]) + ":")
 		item.value(b, indent+2, "\n"+strings.Repeat(" ", indent+2))
 	}
 }
 
 // value writes a value and ends the line. A block starts after lead.
-func (n *node) value(b *strings.Builder, indent int, lead string) {
-	if text := n.flow(); len(text) <= flowWidth || n.kind == scalarNode {
+func (n *Node) value(b *strings.Builder, indent int, lead string) {
+	if text := n.Flow(); len(text) <= flowWidth || n.Kind == Scalar {
 		if lead != "" {
 			b.WriteString(" ")
 		}
@@ -44,19 +44,22 @@ func (n *node) value(b *strings.Builder, indent int, lead string) {
 	n.block(b, indent)
 }
 
-// flow writes a tree on one line.
-func (n *node) flow() string {
-	if n.kind == scalarNode {
-		return YAMLText(n.text)
+// Flow writes a tree as YAML on one line.
+func (n *Node) Flow() string {
+	switch {
+	case n.Kind == Scalar && n.Null:
+		return "null"
+	case n.Kind == Scalar:
+		return YAMLText(n.Text)
 	}
-	parts := make([]string, len(n.items))
-	for i, item := range n.items {
-		parts[i] = item.flow()
-		if n.kind == mapNode {
-			parts[i] = YAMLText(n.keys[i]) + ": " + parts[i]
+	parts := make([]string, len(n.Items))
+	for i, item := range n.Items {
+		parts[i] = item.Flow()
+		if n.Kind == Mapping {
+			parts[i] = YAMLText(n.Keys[i]) + ": " + parts[i]
 		}
 	}
-	if n.kind == mapNode {
+	if n.Kind == Mapping {
 		return "{" + strings.Join(parts, ", ") + "}"
 	}
 	return "[" + strings.Join(parts, ", ") + "]"

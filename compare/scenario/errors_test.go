@@ -25,7 +25,7 @@ var wrong = []struct{ from, to, want string }{
 	{small, "name: a\n  fabric: b", `x.yaml:1:7: mapping value is not allowed in this context`},
 	{"name: small", "name: &a small", `x.yaml:1:7: anchors, aliases and tags are not supported; expected plain mappings, lists and values`},
 	{"name: small", "name: small\nname: large", `x.yaml:2:1: mapping key "name" already defined at [1:1]`},
-	{"seeds: 1..3", "seeds: 1..3\n<<: {a: b}", `x.yaml:6:1: merge keys are not supported; base: NAME takes another scenario's fields`},
+	{"seeds: 1..3", "seeds: 1..3\n<<: {a: b}", `x.yaml:6:1: merge keys are not supported; expected every field by itself (base: NAME takes those of another scenario)`},
 
 	// The top
 	{"name: small\n", "", `x.yaml:1:1: name: is missing; expected a name for tables and files`},

@@ -147,7 +147,7 @@ func readFabric(r *reader, in *inputs) Fabric {
 	f.Topology = r.text("topology", "leafspine")
 	entry, err := emulator.Topologies.Lookup(f.Topology)
 	if err != nil {
-		r.fail(r.node.child("topology"), "topology", err.Error()+suggest(f.Topology, emulator.Topologies.Names()))
+		r.fail(r.node.Child("topology"), "topology", err.Error()+suggest(f.Topology, emulator.Topologies.Names()))
 		return f
 	}
 	fromFile := declares(entry.Params, "file")
@@ -183,7 +183,7 @@ const minSamplePeriod = 100 * instant.Nanosecond
 func readSamplePeriod(r *reader) instant.Time {
 	period := r.time("samplePeriod", 0)
 	if period > 0 && period < minSamplePeriod {
-		r.fail(r.node.child("samplePeriod"), "samplePeriod", fmt.Sprintf("%v is too short; expected %v or more, or 0 (as the fabric's round trip says)", period, minSamplePeriod))
+		r.fail(r.node.Child("samplePeriod"), "samplePeriod", fmt.Sprintf("%v is too short; expected %v or more, or 0 (as the fabric's round trip says)", period, minSamplePeriod))
 	}
 	return period
 }
@@ -223,11 +223,11 @@ func readSpec(r *reader, fromFile bool) emulator.Spec {
 func readEach[T any](r *reader, field, expected string, parse func(string) (T, error)) []T {
 	var out []T
 	for i, n := range r.list(field, expected) {
-		if n.kind != scalarNode || n.null {
-			r.fail(n, fmt.Sprintf("%s.%d", field, i), "is "+n.describe()+"; expected a value")
+		if n.Kind != Scalar || n.Null {
+			r.fail(n, fmt.Sprintf("%s.%d", field, i), "is "+n.Describe()+"; expected a value")
 			return nil
 		}
-		value, err := parse(n.text)
+		value, err := parse(n.Text)
 		if err != nil {
 			r.fail(n, fmt.Sprintf("%s.%d", field, i), err.Error())
 			return nil
@@ -250,7 +250,7 @@ func readReroute(r *reader) Reroute {
 	}
 	r.done()
 	if out.Global < out.Local {
-		r.fail(r.node.child("global"), "global", fmt.Sprintf("%v is before local, %v: the switches next to a dead link learn of it first", out.Global, out.Local))
+		r.fail(r.node.Child("global"), "global", fmt.Sprintf("%v is before local, %v: the switches next to a dead link learn of it first", out.Global, out.Local))
 	}
 	return out
 }
@@ -258,10 +258,10 @@ func readReroute(r *reader) Reroute {
 // checkSizes refuses packet sizes that cannot be.
 func (f *Fabric) checkSizes(r *reader) {
 	if f.LinkOverhead > maxOverhead {
-		r.fail(r.node.child("linkOverhead"), "linkOverhead", fmt.Sprintf("%d bytes around a packet; expected at most %d", f.LinkOverhead, maxOverhead))
+		r.fail(r.node.Child("linkOverhead"), "linkOverhead", fmt.Sprintf("%d bytes around a packet; expected at most %d", f.LinkOverhead, maxOverhead))
 	}
 	if f.WireBytes != 0 && f.WireBytes < f.PayloadMTU {
-		r.fail(r.node.child("wireBytes"), "wireBytes", fmt.Sprintf("a packet of %d bytes cannot carry the %d bytes of payloadMTU", f.WireBytes, f.PayloadMTU))
+		r.fail(r.node.Child("wireBytes"), "wireBytes", fmt.Sprintf("a packet of %d bytes cannot carry the %d bytes of payloadMTU", f.WireBytes, f.PayloadMTU))
 	}
 }
 

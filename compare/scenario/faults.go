@@ -104,13 +104,13 @@ func (out *Fault) check(r *reader, f *Fabric) {
 	switch {
 	case *r.err != nil:
 	case out.At == instant.Never:
-		r.fail(r.node.child("at"), "at", "never is no time for a fault; expected a time such as 100us")
+		r.fail(r.node.Child("at"), "at", "never is no time for a fault; expected a time such as 100us")
 	case out.For == 0:
-		r.fail(r.node.child("for"), "for", "is 0: the fault would not happen; leave it out for a fault without end")
+		r.fail(r.node.Child("for"), "for", "is 0: the fault would not happen; leave it out for a fault without end")
 	case out.Kind == "flap" && (out.Period < minPeriod || out.Period == instant.Never):
-		r.fail(r.node.child("period"), "period", fmt.Sprintf("a flap needs a period of %v or more, such as 20us", minPeriod))
+		r.fail(r.node.Child("period"), "period", fmt.Sprintf("a flap needs a period of %v or more, such as 20us", minPeriod))
 	case out.Kind == "loss" && out.Loss == 0:
-		r.fail(r.node.child("loss"), "loss", "a loss fault needs a probability above 0, such as 1%")
+		r.fail(r.node.Child("loss"), "loss", "a loss fault needs a probability above 0, such as 1%")
 	case out.Kind == "slowhost" && out.Host < 0:
 		r.fail(nil, "host", fmt.Sprintf("is missing; expected a host from 0 to %d", f.Network.Hosts-1))
 	case out.Kind != "slowhost" && out.Link == "":
@@ -118,7 +118,7 @@ func (out *Fault) check(r *reader, f *Fabric) {
 	case out.Kind != "slowhost":
 		var err error
 		if out.Links, err = f.links(out.Link, out.OneWay); err != nil {
-			r.fail(r.node.child("link"), "link", err.Error())
+			r.fail(r.node.Child("link"), "link", err.Error())
 		}
 	}
 }

@@ -30,14 +30,14 @@ const maxInput = 1 << 30
 // join makes the path in a field start at the scenario's folder and records the file. Fields that
 // are not given are left alone.
 func (in *inputs) join(r *reader, field string) {
-	n := r.node.child(field)
-	if n == nil || n.null || n.kind != scalarNode || *r.err != nil {
+	n := r.node.Child(field)
+	if n == nil || n.Null || n.Kind != Scalar || *r.err != nil {
 		return
 	}
-	if !filepath.IsAbs(n.text) {
-		n.text = filepath.ToSlash(filepath.Join(in.dir, n.text))
+	if !filepath.IsAbs(n.Text) {
+		n.Text = filepath.ToSlash(filepath.Join(in.dir, n.Text))
 	}
-	if err := in.record(n.text); err != nil {
+	if err := in.record(n.Text); err != nil {
 		r.fail(n, field, err.Error())
 	}
 }

@@ -41,7 +41,7 @@ func looksLikeFile(name string) bool {
 
 // Read resolves the scenarios in the text of a file. Paths in it start at the file's folder.
 func Read(file string, data []byte, o Options) ([]*Scenario, error) {
-	docs, err := parseYAML(file, data)
+	docs, err := ParseYAML(file, data)
 	if err != nil {
 		return nil, err
 	}
@@ -55,7 +55,7 @@ func Read(file string, data []byte, o Options) ([]*Scenario, error) {
 }
 
 // resolveAll applies the options to every document and resolves it.
-func resolveAll(docs []*node, dir string, o Options) ([]*Scenario, error) {
+func resolveAll(docs []*Node, dir string, o Options) ([]*Scenario, error) {
 	var all []*Scenario
 	names := map[string]bool{}
 	for _, doc := range docs {
@@ -68,7 +68,7 @@ func resolveAll(docs []*node, dir string, o Options) ([]*Scenario, error) {
 			return nil, err
 		}
 		if names[s.Name] {
-			return nil, &Error{Where: doc.where, Field: "name", Text: fmt.Sprintf("%q is the name of two scenarios", s.Name)}
+			return nil, &Error{Where: doc.Where, Field: "name", Text: fmt.Sprintf("%q is the name of two scenarios", s.Name)}
 		}
 		names[s.Name] = true
 		all = append(all, s)
@@ -76,8 +76,8 @@ func resolveAll(docs []*node, dir string, o Options) ([]*Scenario, error) {
 	return all, nil
 }
 
-func apply(doc *node, o Options) error {
-	if doc.kind != mapNode {
+func apply(doc *Node, o Options) error {
+	if doc.Kind != Mapping {
 		return nil // the reader says what is wrong
 	}
 	plain := doc.clone()
@@ -88,41 +88,41 @@ func apply(doc *node, o Options) error {
 	}
 	doc.titled(plain)
 	if o.Protocols != "" {
-		doc.put("protocols", &node{text: o.Protocols, where: "--protocols " + o.Protocols})
+		doc.Put("protocols", &Node{Text: o.Protocols, Where: "--protocols " + o.Protocols})
 	}
 	if o.Seeds != "" {
-		doc.put("seeds", &node{text: o.Seeds, where: "--seeds " + o.Seeds})
+		doc.Put("seeds", &Node{Text: o.Seeds, Where: "--seeds " + o.Seeds})
 	}
 	return nil
 }
 
 // extendAll lays every document that names a base over it: an earlier document of the same file,
 // or a built-in scenario.
-func extendAll(docs []*node) ([]*node, error) {
-	out := make([]*node, len(docs))
+func extendAll(docs []*Node) ([]*Node, error) {
+	out := make([]*Node, len(docs))
 	for i, doc := range docs {
-		base := doc.child("base")
+		base := doc.Child("base")
 		if base == nil {
 			out[i] = doc
 			continue
 		}
-		found := findBase(base.text, out[:i])
+		found := findBase(base.Text, out[:i])
 		if found == nil {
-			return nil, &Error{Where: base.where, Field: "base", Text: fmt.Sprintf("there is no scenario %q above or built in%s", base.text, suggest(base.text, Names()))}
+			return nil, &Error{Where: base.Where, Field: "base", Text: fmt.Sprintf("there is no scenario %q above or built in%s", base.Text, suggest(base.Text, Names()))}
 		}
 		doc.drop("base")
 		out[i] = found.merge(doc).titled(found)
-		out[i].where = doc.where
+		out[i].Where = doc.Where
 	}
 	return out, nil
 }
 
 // titled drops the title that a document has from its base, if it has a name of its own: a title
 // belongs to its name.
-func (n *node) titled(base *node) *node {
+func (n *Node) titled(base *Node) *Node {
 	same := func(field string) bool {
-		a, b := n.child(field), base.child(field)
-		return a != nil && b != nil && a.text == b.text
+		a, b := n.Child(field), base.Child(field)
+		return a != nil && b != nil && a.Text == b.Text
 	}
 	if same("title") && !same("name") {
 		n.drop("title")
@@ -130,9 +130,9 @@ func (n *node) titled(base *node) *node {
 	return n
 }
 
-func findBase(name string, earlier []*node) *node {
+func findBase(name string, earlier []*Node) *Node {
 	for _, doc := range earlier {
-		if n := doc.child("name"); n != nil && n.text == name {
+		if n := doc.Child("name"); n != nil && n.Text == name {
 			return doc
 		}
 	}

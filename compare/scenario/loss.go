@@ -75,7 +75,7 @@ func readLosses(r *reader, f *Fabric) {
 		}
 		var err error
 		if l.Links, err = f.links(l.Link, l.OneWay); err != nil {
-			e.fail(e.node.child("link"), "link", err.Error())
+			e.fail(e.node.Child("link"), "link", err.Error())
 		}
 		f.LinkLoss = append(f.LinkLoss, l)
 	}
@@ -92,7 +92,7 @@ func readLoss(r *reader) Loss {
 }
 
 func readBurst(r *reader) Burst {
-	if len(r.node.keys) == 0 {
+	if len(r.node.Keys) == 0 {
 		return Burst{}
 	}
 	b := Burst{

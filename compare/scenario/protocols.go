@@ -65,34 +65,34 @@ func distinct(earlier []Entry, e *Entry) string {
 }
 
 // protocolNodes returns one node an entry.
-func protocolNodes(top *reader) []*node {
+func protocolNodes(top *reader) []*Node {
 	n := top.take("protocols")
 	if n == nil {
 		return nil
 	}
-	if n.kind == listNode {
-		return n.items
+	if n.Kind == List {
+		return n.Items
 	}
-	if n.kind == mapNode {
-		return []*node{n}
+	if n.Kind == Mapping {
+		return []*Node{n}
 	}
-	specs, err := ParseSpecs(n.text)
+	specs, err := ParseSpecs(n.Text)
 	if err != nil {
 		top.fail(n, "protocols", err.Error())
 		return nil
 	}
-	nodes := make([]*node, len(specs))
+	nodes := make([]*Node, len(specs))
 	for i, s := range specs {
-		nodes[i] = &node{text: s.String(), where: n.where}
+		nodes[i] = &Node{Text: s.String(), Where: n.Where}
 	}
 	return nodes
 }
 
-func readEntry(top *reader, i int, n *node, classes map[string][]classSetting) Entry {
+func readEntry(top *reader, i int, n *Node, classes map[string][]classSetting) Entry {
 	field := fmt.Sprintf("protocols.%d", i)
-	text, label := n.text, ""
+	text, label := n.Text, ""
 	var own []classSetting
-	if n.kind == mapNode {
+	if n.Kind == Mapping {
 		r := top.element("protocols", i, n)
 		text, label = r.text("protocol", ""), r.text("label", "")
 		own = readClass(r, "class")
@@ -101,8 +101,8 @@ func readEntry(top *reader, i int, n *node, classes map[string][]classSetting) E
 	if *top.err != nil {
 		return Entry{}
 	}
-	if n.kind == listNode || n.null || text == "" {
-		top.fail(n, field, "is "+n.describe()+"; expected a SPEC such as uet,spray=reps or {protocol: SPEC, label: TEXT, class: {...}}")
+	if n.Kind == List || n.Null || text == "" {
+		top.fail(n, field, "is "+n.Describe()+"; expected a SPEC such as uet,spray=reps or {protocol: SPEC, label: TEXT, class: {...}}")
 		return Entry{}
 	}
 	e, err := makeEntry(text, classes, own)

@@ -13,54 +13,54 @@ import (
 // A reader takes the fields of one mapping. The first error sticks; fields that nobody asked
 // for are an error at the end.
 type reader struct {
-	node  *node
+	node  *Node
 	path  string // of the mapping, with a dot behind it: "fabric."
 	known []string
 	err   *error
 }
 
 // newReader starts at the top of a document.
-func newReader(n *node, err *error) *reader {
+func newReader(n *Node, err *error) *reader {
 	r := &reader{node: n, err: err}
-	if n.kind != mapNode {
-		r.fail(n, "", "is "+n.describe()+"; expected a mapping of fields such as name, fabric, workload")
+	if n.Kind != Mapping {
+		r.fail(n, "", "is "+n.Describe()+"; expected a mapping of fields such as name, fabric, workload")
 	}
 	return r
 }
 
 // fail keeps the first error, about a field of this mapping.
-func (r *reader) fail(n *node, field, text string) {
+func (r *reader) fail(n *Node, field, text string) {
 	if *r.err != nil {
 		return
 	}
-	where := r.node.where
+	where := r.node.Where
 	if n != nil {
-		where = n.where
+		where = n.Where
 	}
 	*r.err = &Error{Where: where, Field: strings.TrimSuffix(r.path+field, "."), Text: text}
 }
 
 // take returns the value of a field and remembers its name. nil: not given.
-func (r *reader) take(field string) *node {
+func (r *reader) take(field string) *Node {
 	r.known = append(r.known, field)
-	n := r.node.child(field)
-	if n == nil || n.null || *r.err != nil {
+	n := r.node.Child(field)
+	if n == nil || n.Null || *r.err != nil {
 		return nil
 	}
 	return n
 }
 
 // scalar returns the text of a field.
-func (r *reader) scalar(field, expected string) (*node, string, bool) {
+func (r *reader) scalar(field, expected string) (*Node, string, bool) {
 	n := r.take(field)
 	if n == nil {
 		return nil, "", false
 	}
-	if n.kind != scalarNode {
-		r.fail(n, field, "is "+n.describe()+"; expected "+expected)
+	if n.Kind != Scalar {
+		r.fail(n, field, "is "+n.Describe()+"; expected "+expected)
 		return nil, "", false
 	}
-	return n, n.text, true
+	return n, n.Text, true
 }
 
 // parsed reads a scalar field with a parse function.
@@ -177,33 +177,33 @@ func (r *reader) mapping(field string) *reader {
 	n := r.take(field)
 	sub := &reader{node: n, path: r.path + field + ".", err: r.err}
 	if n == nil {
-		sub.node = &node{kind: mapNode, where: r.node.where}
-	} else if n.kind != mapNode {
-		r.fail(n, field, "is "+n.describe()+"; expected a mapping of fields")
-		sub.node = &node{kind: mapNode, where: n.where}
+		sub.node = &Node{Kind: Mapping, Where: r.node.Where}
+	} else if n.Kind != Mapping {
+		r.fail(n, field, "is "+n.Describe()+"; expected a mapping of fields")
+		sub.node = &Node{Kind: Mapping, Where: n.Where}
 	}
 	return sub
 }
 
 // list returns the elements of a list and readers for their paths.
-func (r *reader) list(field, expected string) []*node {
+func (r *reader) list(field, expected string) []*Node {
 	n := r.take(field)
 	if n == nil {
 		return nil
 	}
-	if n.kind != listNode {
-		r.fail(n, field, "is "+n.describe()+"; expected a list of "+expected)
+	if n.Kind != List {
+		r.fail(n, field, "is "+n.Describe()+"; expected a list of "+expected)
 		return nil
 	}
-	return n.items
+	return n.Items
 }
 
 // element returns a reader of element i of a list of mappings.
-func (r *reader) element(field string, i int, n *node) *reader {
+func (r *reader) element(field string, i int, n *Node) *reader {
 	sub := &reader{node: n, path: fmt.Sprintf("%s%s.%d.", r.path, field, i), err: r.err}
-	if n.kind != mapNode {
-		r.fail(n, fmt.Sprintf("%s.%d", field, i), "is "+n.describe()+"; expected a mapping of fields")
-		sub.node = &node{kind: mapNode, where: n.where}
+	if n.Kind != Mapping {
+		r.fail(n, fmt.Sprintf("%s.%d", field, i), "is "+n.Describe()+"; expected a mapping of fields")
+		sub.node = &Node{Kind: Mapping, Where: n.Where}
 	}
 	return sub
 }
@@ -212,16 +212,16 @@ func (r *reader) element(field string, i int, n *node) *reader {
 // declared elsewhere.
 func (r *reader) rest() map[string]string {
 	given := map[string]string{}
-	for i, key := range r.node.keys {
-		n := r.node.items[i]
-		if contains(r.known, key) || n.null {
+	for i, key := range r.node.Keys {
+		n := r.node.Items[i]
+		if contains(r.known, key) || n.Null {
 			continue
 		}
-		if n.kind != scalarNode {
-			r.fail(n, key, "is "+n.describe()+"; expected a value")
+		if n.Kind != Scalar {
+			r.fail(n, key, "is "+n.Describe()+"; expected a value")
 			return given
 		}
-		given[key] = n.text
+		given[key] = n.Text
 	}
 	return given
 }
@@ -235,10 +235,10 @@ func (r *reader) resolve(params []param.Param) param.Values {
 		names = append(names, p.Name)
 	}
 	r.unknown(names)
-	for _, key := range r.node.keys {
+	for _, key := range r.node.Keys {
 		if text, ok := given[key]; ok && *r.err == nil {
 			if _, err := param.Resolve(params, map[string]string{key: text}); err != nil {
-				r.fail(r.node.child(key), key, strings.TrimPrefix(err.Error(), key+": "))
+				r.fail(r.node.Child(key), key, strings.TrimPrefix(err.Error(), key+": "))
 			}
 		}
 	}
@@ -256,13 +256,13 @@ func (r *reader) resolve(params []param.Param) param.Values {
 func (r *reader) done() { r.unknown(r.known) }
 
 func (r *reader) unknown(names []string) {
-	for i, key := range r.node.keys {
+	for i, key := range r.node.Keys {
 		if contains(names, key) {
 			continue
 		}
-		at := *r.node.items[i]
+		at := *r.node.Items[i]
 		if at.key != "" {
-			at.where = at.key
+			at.Where = at.key
 		}
 		r.fail(&at, "", fmt.Sprintf("unknown field %s%s; expected one of %s", Quote(key), suggest(key, names), strings.Join(names, ", ")))
 		return

@@ -27,7 +27,7 @@ type Scenario struct {
 const DefaultHorizon = instant.Second
 
 // resolve reads a document.
-func resolve(doc *node, dir string) (*Scenario, error) {
+func resolve(doc *Node, dir string) (*Scenario, error) {
 	var err error
 	r := newReader(doc, &err)
 	in := &inputs{dir: dir}
@@ -63,15 +63,15 @@ func (s *Scenario) check(r *reader) {
 	case s.Name == "":
 		r.fail(nil, "name", "is missing; expected a name for tables and files")
 	case !isScenarioName(s.Name):
-		r.fail(r.node.child("name"), "name", fmt.Sprintf("%q is not a name; expected letters, digits, - and _", s.Name))
+		r.fail(r.node.Child("name"), "name", fmt.Sprintf("%q is not a name; expected letters, digits, - and _", s.Name))
 	case s.Horizon <= 0 || s.Horizon == instant.Never:
-		r.fail(r.node.child("horizon"), "horizon", "expected a time above 0 and below 106 days, such as 100ms")
+		r.fail(r.node.Child("horizon"), "horizon", "expected a time above 0 and below 106 days, such as 100ms")
 	case len(s.Protocols) == 0:
-		r.fail(r.node.child("protocols"), "protocols", "is missing; expected a list of SPECs such as uet,spray=reps")
+		r.fail(r.node.Child("protocols"), "protocols", "is missing; expected a list of SPECs such as uet,spray=reps")
 	default:
 		s.checkFaultTimes(r)
 		if err := s.rehearse(); err != nil {
-			r.fail(r.node.child("workload"), "", err.Error())
+			r.fail(r.node.Child("workload"), "", err.Error())
 		}
 	}
 }
@@ -80,14 +80,14 @@ func (s *Scenario) check(r *reader) {
 func (s *Scenario) checkFaultTimes(r *reader) {
 	for i := range s.Faults {
 		if at := s.Faults[i].At; at >= s.Horizon {
-			r.fail(r.node.child("faults").items[i], fmt.Sprintf("faults.%d.at", i), fmt.Sprintf("%v is not before the horizon of %v", at, s.Horizon))
+			r.fail(r.node.Child("faults").Items[i], fmt.Sprintf("faults.%d.at", i), fmt.Sprintf("%v is not before the horizon of %v", at, s.Horizon))
 		}
 	}
 }
 
 // readSeeds takes a text such as 1..5 or a list of numbers.
 func readSeeds(r *reader) Seeds {
-	if n := r.node.child("seeds"); n != nil && n.kind == listNode {
+	if n := r.node.Child("seeds"); n != nil && n.Kind == List {
 		list := readEach(r, "seeds", "seeds", func(text string) (uint64, error) {
 			s, err := ParseSeeds(text)
 			if err == nil && (len(s.List) != 1 || s.Auto) {

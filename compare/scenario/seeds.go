@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"github.com/weft-transport/weft/transport/splitmix"
 )
 
 // A Seeds says which seeds a scenario runs with.
@@ -106,7 +108,7 @@ func (f FixedSeeds) Derive(seed uint64) SeedSet {
 		if fixed != nil {
 			return *fixed
 		}
-		return splitmix(splitmix(seed) + n)
+		return splitmix.Mix(splitmix.Mix(seed+splitmix.Gamma) + n + splitmix.Gamma)
 	}
 	return SeedSet{
 		Matrix:   part(f.Matrix, 1),
@@ -115,11 +117,4 @@ func (f FixedSeeds) Derive(seed uint64) SeedSet {
 		Jitter:   part(f.Jitter, 4),
 		Protocol: part(f.Protocol, 5),
 	}
-}
-
-func splitmix(x uint64) uint64 {
-	x += 0x9e3779b97f4a7c15
-	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
-	x = (x ^ x>>27) * 0x94d049bb133111eb
-	return x ^ x>>31
 }

@@ -9,7 +9,7 @@ import (
 // set applies one override, "path.to.field=value", to a document. List elements are named by
 // their number, the number after the last appends. A value that starts with { or [ is read as
 // YAML; an empty value takes the field away.
-func set(doc *node, override string) error {
+func set(doc *Node, override string) error {
 	where := "--set " + override
 	path, value, ok := strings.Cut(override, "=")
 	path = strings.TrimSpace(path)
@@ -24,14 +24,14 @@ func set(doc *node, override string) error {
 	return put(doc, steps, 0, replacement, where)
 }
 
-func setValue(where, value string) (*node, error) {
+func setValue(where, value string) (*Node, error) {
 	if value == "" {
 		return nil, nil
 	}
 	if value[0] != '{' && value[0] != '[' && value[0] != '"' && value[0] != '\'' {
-		return &node{text: value, where: where, key: where}, nil
+		return &Node{Text: value, Where: where, key: where}, nil
 	}
-	docs, err := parseYAML(where, []byte(value))
+	docs, err := ParseYAML(where, []byte(value))
 	if err != nil || len(docs) != 1 {
 		return nil, &Error{Where: where, Text: fmt.Sprintf("%q is not readable as YAML", value)}
 	}
@@ -40,64 +40,64 @@ func setValue(where, value string) (*node, error) {
 }
 
 // setPlace gives a whole tree one origin.
-func (n *node) setPlace(where string) {
-	n.where, n.key = where, where
-	for _, item := range n.items {
+func (n *Node) setPlace(where string) {
+	n.Where, n.key = where, where
+	for _, item := range n.Items {
 		item.setPlace(where)
 	}
 }
 
 // put walks the path from step i on and replaces what is there; nil removes it.
-func put(n *node, steps []string, i int, value *node, where string) error {
+func put(n *Node, steps []string, i int, value *Node, where string) error {
 	step, last := steps[i], i == len(steps)-1
-	if n.kind == listNode {
+	if n.Kind == List {
 		return putElement(n, steps, i, value, where)
 	}
-	if n.kind != mapNode {
-		return &Error{Where: where, Text: fmt.Sprintf("%s is %s and has no field %s", strings.Join(steps[:i], "."), n.describe(), step)}
+	if n.Kind != Mapping {
+		return &Error{Where: where, Text: fmt.Sprintf("%s is %s and has no field %s", strings.Join(steps[:i], "."), n.Describe(), step)}
 	}
 	if last {
-		for k, key := range n.keys {
+		for k, key := range n.Keys {
 			if key == step && value == nil {
 				n.remove(k)
 				return nil
 			}
 		}
 		if value != nil {
-			n.put(step, value)
+			n.Put(step, value)
 		}
 		return nil
 	}
-	next := n.child(step)
-	if next == nil || next.null {
+	next := n.Child(step)
+	if next == nil || next.Null {
 		if value == nil {
 			return nil
 		}
-		next = &node{kind: mapNode, where: where, key: where}
-		n.put(step, next)
+		next = &Node{Kind: Mapping, Where: where, key: where}
+		n.Put(step, next)
 	}
 	return put(next, steps, i+1, value, where)
 }
 
-func putElement(n *node, steps []string, i int, value *node, where string) error {
+func putElement(n *Node, steps []string, i int, value *Node, where string) error {
 	index, err := strconv.Atoi(steps[i])
-	if err != nil || index < 0 || index > len(n.items) {
+	if err != nil || index < 0 || index > len(n.Items) {
 		return &Error{Where: where, Text: fmt.Sprintf("%s has the elements 0 to %d; expected one of these numbers (or %d to append), not %q",
-			strings.Join(steps[:i], "."), len(n.items)-1, len(n.items), steps[i])}
+			strings.Join(steps[:i], "."), len(n.Items)-1, len(n.Items), steps[i])}
 	}
 	last := i == len(steps)-1
 	switch {
-	case last && value == nil && index < len(n.items):
+	case last && value == nil && index < len(n.Items):
 		n.remove(index)
-	case last && index < len(n.items):
-		n.items[index] = value
+	case last && index < len(n.Items):
+		n.Items[index] = value
 	case last && value != nil:
-		n.items = append(n.items, value)
-	case !last && index == len(n.items):
-		n.items = append(n.items, &node{kind: mapNode, where: where})
-		return put(n.items[index], steps, i+1, value, where)
+		n.Items = append(n.Items, value)
+	case !last && index == len(n.Items):
+		n.Items = append(n.Items, &Node{Kind: Mapping, Where: where})
+		return put(n.Items[index], steps, i+1, value, where)
 	case !last:
-		return put(n.items[index], steps, i+1, value, where)
+		return put(n.Items[index], steps, i+1, value, where)
 	}
 	return nil
 }

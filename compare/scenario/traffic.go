@@ -21,7 +21,7 @@ func readWorkload(top *reader, in *inputs) Workload {
 	w := Workload{Kind: r.text("kind", "permutation")}
 	entry, err := workload.Registry.Lookup(w.Kind)
 	if err != nil {
-		r.fail(r.node.child("kind"), "kind", err.Error()+suggest(w.Kind, workload.Registry.Names()))
+		r.fail(r.node.Child("kind"), "kind", err.Error()+suggest(w.Kind, workload.Registry.Names()))
 		return w
 	}
 	for _, p := range entry.Params {
@@ -41,8 +41,8 @@ func readWorkload(top *reader, in *inputs) Workload {
 
 // textOf looks at a field without taking it.
 func (r *reader) textOf(field string) string {
-	if n := r.node.child(field); n != nil {
-		return n.text
+	if n := r.node.Child(field); n != nil {
+		return n.Text
 	}
 	return ""
 }

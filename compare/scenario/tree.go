@@ -28,62 +28,64 @@ func (e *Error) Error() string {
 	return strings.Join(parts, ": ")
 }
 
-type nodeKind uint8
+// A Kind says what a Node is.
+type Kind uint8
 
+// Kinds of Nodes.
 const (
-	scalarNode nodeKind = iota
-	mapNode
-	listNode
+	Scalar Kind = iota
+	Mapping
+	List
 )
 
-// A node is one value of a YAML file with the place it came from. Scalars keep their text:
+// A Node is one value of a YAML file with the place it came from. Scalars keep their text:
 // what it means is decided by the field that reads it.
-type node struct {
-	kind  nodeKind
-	text  string // of a scalar
-	null  bool   // a scalar that is absent: empty, ~ or null
-	keys  []string
-	items []*node // values of a mapping, in the order of keys, or elements of a list
-	where string
-	key   string // where its key stands; "": not in a mapping
+type Node struct {
+	Kind  Kind
+	Text  string // of a scalar
+	Null  bool   // a scalar that is absent: empty, ~ or null
+	Keys  []string
+	Items []*Node // values of a mapping, in the order of keys, or elements of a list
+	Where string  // "my.yaml:4:9"
+	key   string  // where its key stands; "": not in a mapping
 }
 
-// child returns the value of a key; nil: there is none.
-func (n *node) child(key string) *node {
-	if n == nil || n.kind != mapNode {
+// Child returns the value of a key; nil: there is none.
+func (n *Node) Child(key string) *Node {
+	if n == nil || n.Kind != Mapping {
 		return nil
 	}
-	for i, k := range n.keys {
+	for i, k := range n.Keys {
 		if k == key {
-			return n.items[i]
+			return n.Items[i]
 		}
 	}
 	return nil
 }
 
-// put sets the value of a key.
-func (n *node) put(key string, value *node) {
-	for i, k := range n.keys {
+// Put sets the value of a key.
+func (n *Node) Put(key string, value *Node) {
+	for i, k := range n.Keys {
 		if k == key {
-			n.items[i] = value
+			n.Items[i] = value
 			return
 		}
 	}
-	n.keys = append(n.keys, key)
-	n.items = append(n.items, value)
+	n.Keys = append(n.Keys, key)
+	n.Items = append(n.Items, value)
 }
 
 // remove deletes a key or list element.
-func (n *node) remove(i int) {
-	n.items = append(n.items[:i:i], n.items[i+1:]...)
-	if n.kind == mapNode {
-		n.keys = append(n.keys[:i:i], n.keys[i+1:]...)
+func (n *Node) remove(i int) {
+	n.Items = append(n.Items[:i:i], n.Items[i+1:]...)
+	if n.Kind == Mapping {
+		n.Keys = append(n.Keys[:i:i], n.Keys[i+1:]...)
 	}
 }
 
 // drop deletes a key, if it is there.
-func (n *node) drop(key string) {
-	for i, k := range n.keys {
+func (n *Node) drop(key string) {
+	for i, k := range n.Keys {
 		if k == key {
 			n.remove(i)
 			return
@@ -91,24 +93,24 @@ func (n *node) drop(key string) {
 	}
 }
 
-// describe names what a node is, for messages.
-func (n *node) describe() string {
+// Describe names what a node is, for messages.
+func (n *Node) Describe() string {
 	switch {
-	case n.kind == mapNode:
+	case n.Kind == Mapping:
 		return "a mapping"
-	case n.kind == listNode:
+	case n.Kind == List:
 		return "a list"
-	case n.null:
+	case n.Null:
 		return "nothing"
 	}
-	return Quote(n.text)
+	return Quote(n.Text)
 }
 
 // maxDepth bounds nesting: no field of a scenario lies deeper.
 const maxDepth = 16
 
-// parseYAML reads the documents of a file. Empty documents are left out.
-func parseYAML(name string, data []byte) (docs []*node, err error) {
+// ParseYAML reads the documents of a file. Empty documents are left out.
+func ParseYAML(name string, data []byte) (docs []*Node, err error) {
 	defer func() {
 		if p := recover(); p != nil { // of the YAML parser, on input it does not expect
 			docs, err = nil, &Error{Where: name, Text: fmt.Sprintf("not readable as YAML (%v)", p)}
@@ -158,92 +160,92 @@ func placeOf(name string, n ast.Node) string {
 }
 
 // convert turns the parser's tree into ours.
-func convert(name string, n ast.Node, depth int) (*node, error) {
-	out := &node{where: placeOf(name, n)}
+func convert(name string, n ast.Node, depth int) (*Node, error) {
+	out := &Node{Where: placeOf(name, n)}
 	if depth > maxDepth {
-		return nil, &Error{Where: out.where, Text: "nested too deeply"}
+		return nil, &Error{Where: out.Where, Text: "nested too deeply"}
 	}
 	switch v := n.(type) {
 	case *ast.NullNode:
-		out.null = true
+		out.Null = true
 	case *ast.LiteralNode:
-		out.text = v.Value.Value
+		out.Text = v.Value.Value
 	case *ast.StringNode:
-		out.text = v.Value
+		out.Text = v.Value
 	case *ast.IntegerNode, *ast.FloatNode, *ast.BoolNode, *ast.InfinityNode, *ast.NanNode:
-		out.text = n.GetToken().Value
+		out.Text = n.GetToken().Value
 	case *ast.SequenceNode:
-		out.kind = listNode
+		out.Kind = List
 		for _, item := range v.Values {
 			child, err := convert(name, item, depth+1)
 			if err != nil {
 				return nil, err
 			}
-			out.items = append(out.items, child)
+			out.Items = append(out.Items, child)
 		}
 	case *ast.MappingNode:
 		return out, convertMapping(name, out, v.Values, depth)
 	case *ast.MappingValueNode:
 		return out, convertMapping(name, out, []*ast.MappingValueNode{v}, depth)
 	default:
-		return nil, &Error{Where: out.where, Text: "anchors, aliases and tags are not supported; expected plain mappings, lists and values"}
+		return nil, &Error{Where: out.Where, Text: "anchors, aliases and tags are not supported; expected plain mappings, lists and values"}
 	}
 	return out, nil
 }
 
-func convertMapping(name string, out *node, values []*ast.MappingValueNode, depth int) error {
-	out.kind = mapNode
+func convertMapping(name string, out *Node, values []*ast.MappingValueNode, depth int) error {
+	out.Kind = Mapping
 	for i, v := range values {
 		where := placeOf(name, v.Key)
 		if i == 0 {
-			out.where = where
+			out.Where = where
 		}
 		if _, merge := v.Key.(*ast.MergeKeyNode); merge {
-			return &Error{Where: where, Text: "merge keys are not supported; base: NAME takes another scenario's fields"}
+			return &Error{Where: where, Text: "merge keys are not supported; expected every field by itself (base: NAME takes those of another scenario)"}
 		}
 		key := v.Key.GetToken().Value
-		if out.child(key) != nil {
+		if out.Child(key) != nil {
 			return &Error{Where: where, Text: fmt.Sprintf("field %q is given twice", key)}
 		}
 		child, err := convert(name, v.Value, depth+1)
 		if err != nil {
 			return err
 		}
-		if child.kind != scalarNode || child.null {
-			child.where = where // the key says better where a block is
+		if child.Kind != Scalar || child.Null {
+			child.Where = where // the key says better where a block is
 		}
 		child.key = where
-		out.put(key, child)
+		out.Put(key, child)
 	}
 	return nil
 }
 
 // clone copies a tree, so that overrides of one scenario do not show in another.
-func (n *node) clone() *node {
+func (n *Node) clone() *Node {
 	if n == nil {
 		return nil
 	}
 	c := *n
-	c.keys = append([]string(nil), n.keys...)
-	c.items = make([]*node, len(n.items))
-	for i, item := range n.items {
-		c.items[i] = item.clone()
+	c.Keys = append([]string(nil), n.Keys...)
+	c.Items = make([]*Node, len(n.Items))
+	for i, item := range n.Items {
+		c.Items[i] = item.clone()
 	}
 	return &c
 }
 
 // merge lays over onto n: mappings key by key, everything else replaced. A mapping that names a
 // kind or a topology replaces as a whole, since the fields of another kind would not fit.
-func (n *node) merge(over *node) *node {
-	if n == nil || n.kind != mapNode || over.kind != mapNode {
+func (n *Node) merge(over *Node) *Node {
+	if n == nil || n.Kind != Mapping || over.Kind != Mapping {
 		return over.clone()
 	}
-	if over.child("kind") != nil || over.child("topology") != nil {
+	if over.Child("kind") != nil || over.Child("topology") != nil {
 		return over.clone()
 	}
 	out := n.clone()
-	for i, key := range over.keys {
-		out.put(key, out.child(key).merge(over.items[i]))
+	for i, key := range over.Keys {
+		out.Put(key, out.Child(key).merge(over.Items[i]))
 	}
 	return out
 }

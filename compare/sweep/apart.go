@@ -5,6 +5,8 @@ import (
 	"encoding/hex"
 	"slices"
 	"strings"
+
+	"github.com/weft-transport/weft/compare/scenario"
 )
 
 // tellApart gives scenarios that have the same name and do not mean the same names of their own, from
@@ -61,14 +63,14 @@ func leaves(text string) []leaf {
 	if err != nil {
 		return nil
 	}
-	return v.leaves("", nil)
+	return appendLeaves(nil, "", v)
 }
 
-func (v *value) leaves(path string, list []leaf) []leaf {
-	if v.kind != mapping || len(v.items) == 0 {
-		return append(list, leaf{path, v.short()})
+func appendLeaves(list []leaf, path string, v *value) []leaf {
+	if v.Kind != scenario.Mapping || len(v.Items) == 0 {
+		return append(list, leaf{path, brief(v)})
 	}
-	for i, key := range v.keys {
+	for i, key := range v.Keys {
 		inner := key
 		if path != "" {
 			inner = path + "." + key
@@ -76,7 +78,7 @@ func (v *value) leaves(path string, list []leaf) []leaf {
 		if key == "seeds" || key == "protocols" || key == "classes" || key == "description" || key == "title" {
 			continue // they do not tell scenarios apart
 		}
-		list = v.items[i].leaves(inner, list)
+		list = appendLeaves(list, inner, v.Items[i])
 	}
 	return list
 }

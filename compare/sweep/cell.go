@@ -126,7 +126,7 @@ func (p *Plan) cell(from source, i int, o Options) *Cell {
 	c.options = scenario.Options{Seeds: o.Seeds}
 	if c.options.Seeds == "" && p.seeds != nil {
 		c.options.Seeds = seedsText(p.seeds)
-		c.places["--seeds "+c.options.Seeds] = p.seeds.where
+		c.places["--seeds "+c.options.Seeds] = p.seeds.Where
 	}
 	for _, ov := range p.set {
 		c.set(ov)
@@ -150,14 +150,14 @@ func (p *Plan) cell(from source, i int, o Options) *Cell {
 
 // axisText writes the value of a field for people: protocols by their labels.
 func axisText(ov override) string {
-	if ov.field != "protocols" || ov.value.kind == scalar {
-		return ov.value.short()
+	if ov.field != "protocols" || ov.value.Kind == scenario.Scalar {
+		return brief(ov.value)
 	}
 	var labels []string
 	for _, entry := range entries(ov.value) {
-		text := entry.short()
-		if label := entry.child("label"); label != nil {
-			text = label.short()
+		text := brief(entry)
+		if label := entry.Child("label"); label != nil {
+			text = brief(label)
 		}
 		labels = append(labels, text)
 	}
@@ -165,12 +165,12 @@ func axisText(ov override) string {
 }
 
 func seedsText(v *value) string {
-	if v.kind == scalar {
-		return v.text
+	if v.Kind == scenario.Scalar {
+		return v.Text
 	}
-	parts := make([]string, len(v.items))
-	for i, item := range v.items {
-		parts[i] = item.short()
+	parts := make([]string, len(v.Items))
+	for i, item := range v.Items {
+		parts[i] = brief(item)
 	}
 	return strings.Join(parts, ",")
 }
@@ -179,19 +179,19 @@ func seedsText(v *value) string {
 func (c *Cell) set(ov override) {
 	text := ov.field + "=" + setText(ov.value)
 	c.options.Set = append(c.options.Set, text)
-	c.places["--set "+text] = ov.value.where
+	c.places["--set "+text] = ov.value.Where
 }
 
 // setText writes a value as --set takes it: nothing removes the field, texts that YAML would take for
 // something else are quoted.
 func setText(v *value) string {
 	switch {
-	case v.kind == scalar && v.null:
+	case v.Kind == scenario.Scalar && v.Null:
 		return ""
-	case v.kind == scalar && v.text != "" && v.text == strings.TrimSpace(v.text) && !strings.ContainsAny(v.text[:1], `{["'`):
-		return v.text
+	case v.Kind == scenario.Scalar && v.Text != "" && v.Text == strings.TrimSpace(v.Text) && !strings.ContainsAny(v.Text[:1], `{["'`):
+		return v.Text
 	}
-	return v.flow()
+	return v.Flow()
 }
 
 // Scenario resolves the point.

@@ -99,12 +99,12 @@ func Read(file string, data []byte) (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	if top.kind != mapping {
-		return nil, wrong(top, "", "is %s; expected a mapping of fields: %s", top.describe(), strings.Join(planFields, ", "))
+	if top.Kind != scenario.Mapping {
+		return nil, wrong(top, "", "is %s; expected a mapping of fields: %s", top.Describe(), strings.Join(planFields, ", "))
 	}
-	for i, key := range top.keys {
+	for i, key := range top.Keys {
 		if !slices.Contains(planFields, key) {
-			return nil, wrong(top.items[i], "", "unknown field %s; expected one of %s", scenario.Quote(key), strings.Join(planFields, ", "))
+			return nil, wrong(top.Items[i], "", "unknown field %s; expected one of %s", scenario.Quote(key), strings.Join(planFields, ", "))
 		}
 	}
 	base := filepath.Base(file)
@@ -119,8 +119,8 @@ func Read(file string, data []byte) (*Plan, error) {
 
 // given returns a field of the plan; nil: not given.
 func given(top *value, field string) *value {
-	v := top.child(field)
-	if v == nil || v.kind == scalar && v.null {
+	v := top.Child(field)
+	if v == nil || v.Kind == scenario.Scalar && v.Null {
 		return nil
 	}
 	return v
@@ -133,23 +133,23 @@ func (p *Plan) readScenario(file string) func(*value) error {
 		if v == nil {
 			return wrong(top, "scenario", "is missing; expected a built-in scenario, a family or a YAML file")
 		}
-		if v.kind != scalar {
-			return wrong(v, "scenario", "is %s; expected the name of a scenario or a YAML file", v.describe())
+		if v.Kind != scenario.Scalar {
+			return wrong(v, "scenario", "is %s; expected the name of a scenario or a YAML file", v.Describe())
 		}
-		if slices.Contains(scenario.Families(), v.text) {
-			members, err := scenario.Load(v.text, scenario.Options{})
+		if slices.Contains(scenario.Families(), v.Text) {
+			members, err := scenario.Load(v.Text, scenario.Options{})
 			for _, s := range members {
 				p.scenarios = append(p.scenarios, source{s.Name, s.Name, s.Title})
 			}
 			return err
 		}
-		name := v.text
+		name := v.Text
 		if !slices.Contains(scenario.Names(), name) && !filepath.IsAbs(name) && strings.ContainsAny(name, "./\\") {
 			name = filepath.ToSlash(filepath.Join(filepath.Dir(file), name))
 		}
 		all, err := scenario.Load(name, scenario.Options{})
 		if err != nil {
-			return at(v.where, "scenario", err)
+			return at(v.Where, "scenario", err)
 		}
 		if len(all) != 1 {
 			return wrong(v, "scenario", "%s holds %d scenarios; expected one", name, len(all))
@@ -173,17 +173,17 @@ func (p *Plan) readSet(top *value) error {
 	if v == nil {
 		return nil
 	}
-	if v.kind != mapping {
-		return wrong(v, "set", "is %s; expected a mapping of fields of the scenario to values", v.describe())
+	if v.Kind != scenario.Mapping {
+		return wrong(v, "set", "is %s; expected a mapping of fields of the scenario to values", v.Describe())
 	}
-	for i, field := range v.keys {
-		if err := checkField(v.items[i], "set", field); err != nil {
+	for i, field := range v.Keys {
+		if err := checkField(v.Items[i], "set", field); err != nil {
 			return err
 		}
 		if strings.HasPrefix(field, specPrefix) {
-			return wrong(v.items[i], "set."+field, "parameters of protocols are set in protocols, or vary in grid")
+			return wrong(v.Items[i], "set."+field, "parameters of protocols are set in protocols, or vary in grid")
 		}
-		p.set = append(p.set, flatten(field, v.items[i])...)
+		p.set = append(p.set, flatten(field, v.Items[i])...)
 	}
 	return nil
 }
@@ -203,12 +203,12 @@ func checkField(v *value, section, field string) error {
 // scenario's mapping alone. One that names a kind or a topology replaces as a whole, since the fields of
 // another kind would not fit.
 func flatten(field string, v *value) []override {
-	if v.kind != mapping || v.child("kind") != nil || v.child("topology") != nil {
+	if v.Kind != scenario.Mapping || v.Child("kind") != nil || v.Child("topology") != nil {
 		return []override{{field, v}}
 	}
 	var all []override
-	for i, key := range v.keys {
-		all = append(all, flatten(field+"."+key, v.items[i])...)
+	for i, key := range v.Keys {
+		all = append(all, flatten(field+"."+key, v.Items[i])...)
 	}
 	return all
 }
@@ -218,12 +218,12 @@ func (p *Plan) readGrid(top *value) error {
 	if v == nil {
 		return nil
 	}
-	if v.kind != mapping {
-		return wrong(v, "grid", "is %s; expected a mapping of fields to lists of values", v.describe())
+	if v.Kind != scenario.Mapping {
+		return wrong(v, "grid", "is %s; expected a mapping of fields to lists of values", v.Describe())
 	}
-	for i, field := range v.keys {
-		a := axis{fields: []string{field}, where: v.items[i].where}
-		points, err := readPoints(v.items[i], "grid", field)
+	for i, field := range v.Keys {
+		a := axis{fields: []string{field}, where: v.Items[i].Where}
+		points, err := readPoints(v.Items[i], "grid", field)
 		if err != nil {
 			return err
 		}
@@ -241,29 +241,29 @@ func readPoints(v *value, section, field string) ([]*value, error) {
 		return nil, err
 	}
 	name := section + "." + field
-	if v.kind != list || len(v.items) == 0 {
+	if v.Kind != scenario.List || len(v.Items) == 0 {
 		return nil, wrong(v, name, "is %s; expected a list of values, such as [256KiB, 1MiB]", emptyOr(v))
 	}
 	seen := map[string]bool{}
-	for _, point := range v.items {
+	for _, point := range v.Items {
 		switch {
-		case point.kind == scalar && (point.null || point.text == ""):
+		case point.Kind == scenario.Scalar && (point.Null || point.Text == ""):
 			return nil, wrong(point, name, "has an empty value; expected a value of the field")
-		case strings.HasPrefix(field, specPrefix) && point.kind != scalar:
-			return nil, wrong(point, name, "is %s; expected the value of a parameter", point.describe())
-		case seen[point.short()]:
-			return nil, wrong(point, name, "%s is given twice", point.short())
+		case strings.HasPrefix(field, specPrefix) && point.Kind != scenario.Scalar:
+			return nil, wrong(point, name, "is %s; expected the value of a parameter", point.Describe())
+		case seen[brief(point)]:
+			return nil, wrong(point, name, "%s is given twice", brief(point))
 		}
-		seen[point.short()] = true
+		seen[brief(point)] = true
 	}
-	return v.items, nil
+	return v.Items, nil
 }
 
 func emptyOr(v *value) string {
-	if v.kind == list {
+	if v.Kind == scenario.List {
 		return "an empty list"
 	}
-	return v.describe()
+	return v.Describe()
 }
 
 // readZip reads one mapping, or a list of them: each is an axis.
@@ -273,11 +273,11 @@ func (p *Plan) readZip(top *value) error {
 		return nil
 	}
 	groups := []*value{v}
-	if v.kind == list {
-		groups = v.items
+	if v.Kind == scenario.List {
+		groups = v.Items
 	}
 	for _, g := range groups {
-		if g.kind != mapping || len(g.keys) == 0 {
+		if g.Kind != scenario.Mapping || len(g.Keys) == 0 {
 			return wrong(g, "zip", "is %s; expected a mapping of fields to lists of equal length, or a list of such mappings", emptyOr(g))
 		}
 		a, err := zipped(g)
@@ -290,14 +290,14 @@ func (p *Plan) readZip(top *value) error {
 }
 
 func zipped(g *value) (axis, error) {
-	a := axis{fields: g.keys, where: g.where}
-	for i, field := range g.keys {
-		points, err := readPoints(g.items[i], "zip", field)
+	a := axis{fields: g.Keys, where: g.Where}
+	for i, field := range g.Keys {
+		points, err := readPoints(g.Items[i], "zip", field)
 		if err != nil {
 			return a, err
 		}
 		if i > 0 && len(points) != len(a.points) {
-			return a, wrong(g.items[i], "zip."+field, "has %d values and %s has %d; expected lists of equal length", len(points), g.keys[0], len(a.points))
+			return a, wrong(g.Items[i], "zip."+field, "has %d values and %s has %d; expected lists of equal length", len(points), g.Keys[0], len(a.points))
 		}
 		for j, point := range points {
 			if i == 0 {
@@ -337,7 +337,7 @@ func (p *Plan) check(top *value) error {
 			}
 		}
 	}
-	if p.seeds != nil && p.seeds.kind == mapping {
+	if p.seeds != nil && p.seeds.Kind == scenario.Mapping {
 		return wrong(p.seeds, "seeds", "is a mapping; expected something like 1..5")
 	}
 	return nil

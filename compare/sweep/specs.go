@@ -17,34 +17,34 @@ func protocolsOf(fixed *value, chosen []override) *value {
 			protocols = ov.value
 		}
 		if name, is := strings.CutPrefix(ov.field, specPrefix); is {
-			params[name] = ov.value.text
+			params[name] = ov.value.Text
 		}
 	}
 	if protocols == nil || len(params) == 0 {
 		return protocols
 	}
-	out := &value{kind: list, where: protocols.where}
+	out := &value{Kind: scenario.List, Where: protocols.Where}
 	for _, entry := range entries(protocols) {
-		out.items = append(out.items, vary(entry, params))
+		out.Items = append(out.Items, vary(entry, params))
 	}
 	return out
 }
 
 // entries splits protocols into one value for each: a text may hold several SPECs.
 func entries(protocols *value) []*value {
-	switch protocols.kind {
-	case list:
-		return protocols.items
-	case mapping:
+	switch protocols.Kind {
+	case scenario.List:
+		return protocols.Items
+	case scenario.Mapping:
 		return []*value{protocols}
 	}
-	specs, err := scenario.ParseSpecs(protocols.text)
+	specs, err := scenario.ParseSpecs(protocols.Text)
 	if err != nil {
 		return []*value{protocols}
 	}
 	all := make([]*value, len(specs))
 	for i, s := range specs {
-		all[i] = &value{text: s.String(), where: protocols.where}
+		all[i] = &value{Text: s.String(), Where: protocols.Where}
 	}
 	return all
 }
@@ -53,37 +53,26 @@ func entries(protocols *value) []*value {
 // same at every point.
 func vary(entry *value, params map[string]string) *value {
 	text := entry
-	if entry.kind == mapping {
-		text = entry.child("protocol")
+	if entry.Kind == scenario.Mapping {
+		text = entry.Child("protocol")
 	}
-	if text == nil || text.kind != scalar {
+	if text == nil || text.Kind != scenario.Scalar {
 		return entry
 	}
-	spec, err := scenario.ParseSpec(text.text)
+	spec, err := scenario.ParseSpec(text.Text)
 	if err != nil {
 		return entry
 	}
 	for name, param := range params {
 		spec.Given[name] = param
 	}
-	out := &value{kind: mapping, where: entry.where}
-	out.put("label", text)
-	if entry.kind == mapping {
-		for i, key := range entry.keys {
-			out.put(key, entry.items[i])
+	out := &value{Kind: scenario.Mapping, Where: entry.Where}
+	out.Put("label", text)
+	if entry.Kind == scenario.Mapping {
+		for i, key := range entry.Keys {
+			out.Put(key, entry.Items[i])
 		}
 	}
-	out.put("protocol", &value{text: spec.String(), where: text.where})
+	out.Put("protocol", &value{Text: spec.String(), Where: text.Where})
 	return out
-}
-
-// put sets the value of a key.
-func (v *value) put(key string, item *value) {
-	for i, k := range v.keys {
-		if k == key {
-			v.items[i] = item
-			return
-		}
-	}
-	v.keys, v.items = append(v.keys, key), append(v.items, item)
 }

@@ -203,7 +203,7 @@ func (p *Plan) figureAxis(c *Cell) (field, unit string, x float64, log bool) {
 		}
 		var texts []string
 		for _, point := range a.points {
-			texts = append(texts, point[0].short())
+			texts = append(texts, brief(point[0]))
 		}
 		unit, list, ok := numbers(texts)
 		if !ok {

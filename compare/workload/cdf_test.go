@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/weft-transport/weft/transport/splitmix"
 )
 
 // The means are those given where the tables were published, to two or three digits; googlerpc is
@@ -87,7 +89,7 @@ func TestNaturalLogBits(t *testing.T) {
 	hash := uint64(0)
 	s := streamOf(1, 2)
 	for range 10_000 {
-		hash = mix(hash ^ math.Float64bits(naturalLog(s.unit())))
+		hash = splitmix.Mix(hash ^ math.Float64bits(naturalLog(s.unit())))
 	}
 	require.Equal(t, uint64(0xf46f70aeecf14e41), hash)
 }

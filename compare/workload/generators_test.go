@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-transport/weft/transport/instant"
+	"github.com/weft-transport/weft/transport/splitmix"
 )
 
 func TestTornado(t *testing.T) {
@@ -224,7 +225,7 @@ func TestPlansAreStable(t *testing.T) {
 		hash := uint64(0)
 		for _, f := range p.Flows {
 			for _, x := range []uint64{uint64(f.Src), uint64(f.Dst), f.Bytes, uint64(f.Start), uint64(f.StartTrigger), uint64(f.SendDone), uint64(f.RecvDone), uint64(f.Group)} {
-				hash = mix(hash ^ x)
+				hash = splitmix.Mix(hash ^ x)
 			}
 		}
 		require.Equal(t, want, hash, "%s: 0x%x", kind, hash)

@@ -5,6 +5,7 @@ import (
 	"math/bits"
 
 	"github.com/weft-transport/weft/transport/instant"
+	"github.com/weft-transport/weft/transport/splitmix"
 )
 
 // A stream is a sequence of pseudo-random numbers (splitmix64, Steele, Lea and Flood 2014). It is
@@ -13,20 +14,12 @@ type stream uint64
 
 // streamOf returns the stream number n of a seed.
 func streamOf(seed, n uint64) *stream {
-	s := stream(mix(seed + 0x9e3779b97f4a7c15*(n+1)))
+	s := stream(splitmix.Mix(seed + splitmix.Gamma*(n+1)))
 	return &s
 }
 
-// mix is the finalizer of splitmix64.
-func mix(x uint64) uint64 {
-	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
-	x = (x ^ x>>27) * 0x94d049bb133111eb
-	return x ^ x>>31
-}
-
 func (s *stream) next() uint64 {
-	*s += 0x9e3779b97f4a7c15
-	return mix(uint64(*s))
+	return splitmix.Next((*uint64)(s))
 }
 
 // below returns an even draw from 0..n-1, without bias (Lemire 2019). n is at least 1.

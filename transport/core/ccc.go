@@ -5,6 +5,7 @@ import (
 
 	"github.com/weft-transport/weft/congestion"
 	"github.com/weft-transport/weft/spray"
+	"github.com/weft-transport/weft/transport/splitmix"
 	"github.com/weft-transport/weft/transport/wire"
 )
 
@@ -48,10 +49,10 @@ func (e *Endpoint) contextTo(peer Addr) uint32 {
 	i := uint32(len(e.contexts))
 	base := e.cfg.baseRTT(e.self, peer)
 	path := congestion.Path{LineRateBps: e.cfg.LineRateBps, BaseRTT: base, MTU: e.nominalMTU, MSS: int64(e.cfg.PayloadMTU),
-		Trimming: e.cfg.Trimming, Seed: mix(e.cfg.Seed ^ mix(uint64(e.self)<<32|uint64(peer)))}
+		Trimming: e.cfg.Trimming, Seed: splitmix.Mix(e.cfg.Seed ^ splitmix.Mix(uint64(e.self)<<32|uint64(peer)))}
 	e.algorithms = append(e.algorithms, algorithms{
 		e.cfg.NewController(path),
-		e.cfg.NewSprayer(spray.Path{BaseRTT: base, BDPPackets: max(1, int(path.BDP()/path.MTU)), Trimming: e.cfg.Trimming, Seed: mix(path.Seed)}),
+		e.cfg.NewSprayer(spray.Path{BaseRTT: base, BDPPackets: max(1, int(path.BDP()/path.MTU)), Trimming: e.cfg.Trimming, Seed: splitmix.Mix(path.Seed)}),
 	})
 	e.contexts = append(e.contexts, ccc{peer: peer, baseRTT: base, scheduled: Never, due: Never})
 	e.rtxReadyLink, e.dataReadyLink = append(e.rtxReadyLink, 0), append(e.dataReadyLink, 0)

@@ -3,6 +3,7 @@ package core
 import (
 	"fmt"
 
+	"github.com/weft-transport/weft/transport/splitmix"
 	"github.com/weft-transport/weft/transport/wire"
 )
 
@@ -152,7 +153,7 @@ func (f *Family) New(self Addr) (*Endpoint, error) {
 	if c.Hosts > 0 && int64(self) >= int64(c.Hosts) {
 		return nil, fmt.Errorf("core.Config.Self is %d; expected less than Hosts, %d", self, c.Hosts)
 	}
-	e := &Endpoint{cfg: c, self: self, mpr: uint32(c.MPR) * wire.MPRUnit, random: random(mix(c.Seed) ^ mix(uint64(self)+1))}
+	e := &Endpoint{cfg: c, self: self, mpr: uint32(c.MPR) * wire.MPRUnit, random: random(splitmix.Mix(c.Seed) ^ splitmix.Mix(uint64(self)+1))}
 	e.fullUnits = int64(c.units(requestHeader, c.PayloadMTU))
 	e.nominalMTU = c.NominalMTU
 	if e.nominalMTU == 0 {

@@ -1,5 +1,7 @@
 package core
 
+import "github.com/weft-transport/weft/transport/splitmix"
+
 // A lookup maps non-zero keys to slab indices: open addressing, linear probing, at most half
 // full. It replaces a map where packets are looked up, because a map's growth under inserts and
 // deletes allocates now and then. The zero lookup is empty.
@@ -13,7 +15,7 @@ type lookupSlot struct {
 	index uint32
 }
 
-func (l *lookup) home(key uint64) int { return int(mix(key)) & (len(l.slots) - 1) }
+func (l *lookup) home(key uint64) int { return int(splitmix.Mix(key)) & (len(l.slots) - 1) }
 
 // get returns the index for key, 0 if there is none.
 func (l *lookup) get(key uint64) uint32 {
@@ -73,19 +75,9 @@ func (l *lookup) remove(key uint64) {
 	l.slots[i] = lookupSlot{}
 }
 
-// mix spreads the bits of a key (the finaliser of splitmix64).
-func mix(x uint64) uint64 {
-	x ^= x >> 30
-	x *= 0xbf58476d1ce4e5b9
-	x ^= x >> 27
-	x *= 0x94d049bb133111eb
-	return x ^ x>>31
-}
-
 // A random is a splitmix64 generator: small, seeded, and the same everywhere.
 type random uint64
 
 func (r *random) next() uint64 {
-	*r += 0x9e3779b97f4a7c15
-	return mix(uint64(*r))
+	return splitmix.Next((*uint64)(r))
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/weft-transport/weft/congestion"
 	"github.com/weft-transport/weft/spray"
 	"github.com/weft-transport/weft/transport/instant"
+	"github.com/weft-transport/weft/transport/splitmix"
 	"github.com/weft-transport/weft/transport/wire"
 )
 
@@ -236,7 +237,7 @@ func (p *pair) fly(end int, out Packet) {
 // note writes the log and the hash of everything that was sent.
 func (p *pair) note(end int, out *Packet, f fate) {
 	for _, v := range [...]uint64{uint64(p.now), uint64(end), uint64(out.EV), uint64(out.Flags), out.Payload.Offset, uint64(out.Payload.Length)} {
-		p.hash = mix(p.hash ^ v)
+		p.hash = splitmix.Mix(p.hash ^ v)
 	}
 	for _, b := range out.Header[:out.HeaderLen] {
 		p.hash = (p.hash ^ uint64(b)) * 1099511628211

@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/weft-transport/weft/transport/splitmix"
 )
 
 // A swarmCase is a small run drawn from a seed: configuration, weather and messages, both ways.
@@ -133,7 +135,7 @@ func (c *swarmCase) setControllers(p *pair) {
 func runCase(t *testing.T, seed uint64) uint64 {
 	c := drawCase(seed)
 	p := newPair(t, c.config, nil)
-	weather := random(mix(seed))
+	weather := random(splitmix.Mix(seed))
 	p.fates = c.fates(p, &weather)
 	var memory [2][2][]byte // source and sink of each end
 	size := 1
