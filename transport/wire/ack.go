@@ -75,7 +75,7 @@ func (a *Ack) read(b []byte, p Prologue) Reason {
 	a.SPDCID = binary.BigEndian.Uint16(b[8:])
 	a.DPDCID = binary.BigEndian.Uint16(b[10:])
 	switch {
-	case !p.fits():
+	case !p.Next().in(ackNexts):
 		return BadNext
 	case a.SPDCID == 0 || a.DPDCID == 0:
 		return BadPDCID

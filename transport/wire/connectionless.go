@@ -43,7 +43,11 @@ func ParseRUDI(b []byte) (r RUDI, why Reason) {
 		return r, why
 	}
 	r = RUDI{Type: p.Type(), Next: p.Next(), Flags: RUDIFlags(p.Flags()), PacketID: binary.BigEndian.Uint32(b[4:])}
-	if !p.fits() {
+	nexts := uint16(requestNexts)
+	if r.Type == TypeRUDIResp {
+		nexts = responseNexts
+	}
+	if !r.Next.in(nexts) {
 		return r, BadNext
 	}
 	return r, OK
@@ -60,7 +64,7 @@ func PutUUD(b []byte, next Next) int {
 // ParseUUD reads the PDS header of an unreliable request.
 func ParseUUD(b []byte) (Next, Reason) {
 	p, why := head(b, UUDSize, 1<<TypeUUD)
-	if why == OK && !p.fits() {
+	if why == OK && !p.Next().in(requestNexts) {
 		why = BadNext
 	}
 	return p.Next(), why

@@ -97,13 +97,13 @@ func (p Prologue) Control() ControlType { return ControlType(p >> 7 & 15) }
 // Flags returns the seven flag bits, whose meaning depends on the type.
 func (p Prologue) Flags() uint8 { return uint8(p & 0x7f) }
 
-// nextOf tells which next headers a type may carry, as a mask.
-var nextOf = [32]uint16{
-	TypeRUD: 0x6e, TypeROD: 0x6e, TypeRUDCC: 0x6e, TypeRODCC: 0x6e, // 1, 2, 3, and 5, 6 for data of reads
-	TypeRUDI: 0x0e, TypeRUDIResp: 0x70, TypeUUD: 0x0e,
-	TypeAck: 0x71, TypeAckCC: 0x71, TypeAckCCX: 0x71,
-	TypeNack: 0xffff, TypeNackCCX: 0xffff, TypeControl: 0xffff,
-}
+// Masks of the next headers that types may carry. NACK and control packets have none, whatever the field holds.
+const (
+	requestNexts  = 1<<NextSmall | 1<<NextMedium | 1<<NextStandard
+	responseNexts = 1<<NextResponse | 1<<NextResponseData | 1<<NextResponseDataSmall
+	pdcNexts      = requestNexts | 1<<NextResponseData | 1<<NextResponseDataSmall // data of reads too
+	ackNexts      = responseNexts | 1<<NextNone
+)
 
 // Masks of types.
 const (
@@ -124,5 +124,5 @@ func head(b []byte, size int, types uint32) (Prologue, Reason) {
 	return p, OK
 }
 
-// fits tells whether the next header goes with the type. Parse functions ask it last, when all fields are read.
-func (p Prologue) fits() bool { return nextOf[p.Type()]>>p.Next()&1 != 0 }
+// in tells whether the next header is of a mask. Parse functions ask it last, when all fields are read.
+func (n Next) in(mask uint16) bool { return mask>>n&1 != 0 }

@@ -102,7 +102,7 @@ func (r *Request) Parse(b []byte) Reason {
 		r.CCC, r.CreditTarget = uint8(word>>24), word&0xffffff
 	}
 	switch {
-	case !p.fits():
+	case !p.Next().in(pdcNexts):
 		return BadNext
 	case r.SPDCID == 0:
 		return BadPDCID

@@ -1,6 +1,9 @@
 package wire
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+	"math/bits"
+)
 
 // MaxMessage is the longest message that a standard request can tell, in bytes.
 const MaxMessage = 1<<32 - 2
@@ -30,13 +33,19 @@ func putCommon(b []byte, op Opcode, f SESFlags, id uint16, t *Target) {
 	binary.BigEndian.PutUint32(b[8:], uint32(t.PIDOnFEP&0xfff)<<16|uint32(t.ResourceIndex&0xfff))
 }
 
-func getCommon(b []byte, t *Target) (Opcode, SESFlags, uint16, Reason) {
+// getHead reads the first four bytes, and the version among them.
+func getHead(b []byte) (Opcode, SESFlags, uint16, Reason) {
+	word := binary.LittleEndian.Uint16(b) & 0x3f3f
+	return Opcode(word), SESFlags(word >> 8), binary.BigEndian.Uint16(b[2:]), version(b)
+}
+
+// get reads the other eight. Fields that lie side by side, here and there, are stored with one instruction.
+func (t *Target) get(b []byte) {
 	b = b[:12:12]
 	word := binary.BigEndian.Uint32(b[4:])
 	t.Generation, t.JobID = uint8(word>>24), word&0xffffff
-	word = binary.BigEndian.Uint32(b[8:])
-	t.PIDOnFEP, t.ResourceIndex = uint16(word>>16&0xfff), uint16(word&0xfff)
-	return Opcode(b[0] & 0x3f), SESFlags(b[1] & 0x3f), binary.BigEndian.Uint16(b[2:]), version(b)
+	word = bits.RotateLeft32(binary.BigEndian.Uint32(b[8:])&0x0fff0fff, 16)
+	t.PIDOnFEP, t.ResourceIndex = uint16(word), uint16(word>>16)
 }
 
 // version refuses an SES header of another version. All versions are read as if they were 0: a reader of captures
@@ -108,7 +117,8 @@ func (s *Standard) Parse(b []byte) (why Reason) {
 		return Short
 	}
 	b = b[:StandardSize:StandardSize]
-	s.Opcode, s.Flags, s.MessageID, why = getCommon(b, &s.Target)
+	s.Opcode, s.Flags, s.MessageID, why = getHead(b)
+	s.Target.get(b)
 	s.BufferOffset = binary.BigEndian.Uint64(b[12:])
 	s.Initiator = binary.BigEndian.Uint32(b[20:])
 	s.Key = binary.BigEndian.Uint64(b[24:])
@@ -164,7 +174,8 @@ func ParseMedium(b []byte) (m Medium, why Reason) {
 	if len(b) < MediumSize {
 		return m, Short
 	}
-	m.Opcode, m.Flags, m.RequestLength, why = getCommon(b, &m.Target)
+	m.Opcode, m.Flags, m.RequestLength, why = getHead(b)
+	m.Target.get(b)
 	m.RequestLength &= 0x3fff
 	word := binary.BigEndian.Uint64(b[12:])
 	if m.Flags&SESHeaderData != 0 {
@@ -202,7 +213,8 @@ func ParseSmall(b []byte) (s Small, why Reason) {
 	if len(b) < SmallSize {
 		return s, Short
 	}
-	s.Opcode, s.Flags, s.RequestLength, why = getCommon(b, &s.Target)
+	s.Opcode, s.Flags, s.RequestLength, why = getHead(b)
+	s.Target.get(b)
 	s.RequestLength &= 0x3fff
 	s.BufferOffset = binary.BigEndian.Uint64(b[12:])
 	return s, why

@@ -63,6 +63,8 @@ func TestWholePackets(t *testing.T) {
 		require.Equal(t, p.crc, crc, p.what)
 		require.True(t, h.CheckCRC(b, p.order), p.what)
 		require.False(t, h.CheckCRC(b, 1-p.order), p.what)
+		require.True(t, h.CheckCRC(b, wire.CRCOff), p.what)
+		require.True(t, h.PutCRC(b[:0:0], wire.CRCOff), p.what)
 		again := append([]byte(nil), b...)
 		clear(again[:h.Payload])
 		clear(again[h.End-4:])

@@ -84,7 +84,7 @@ func (r Reason) String() string {
 
 // A Config holds what both ends agree on without saying it in packets.
 type Config struct {
-	UETPort  uint16 // UDP destination port of UET
+	UETPort  uint16 // UDP destination port of UET; 0: none is expected
 	RoCEPort uint16 // UDP destination port of RoCE v2; 0: none is expected
 	Native   uint8  // IP protocol number of native UET; 0: none is expected
 	DSCP     Rules

@@ -160,7 +160,7 @@ func (h *Header) parseTransport(b []byte, c *Config) Reason {
 	h.Payload = h.Transport + UDPSize
 	length := int(binary.BigEndian.Uint16(t[4:]))
 	switch {
-	case h.DstPort == c.UETPort:
+	case h.DstPort == c.UETPort && c.UETPort != 0:
 		h.Kind = UETUDP
 	case h.DstPort == c.RoCEPort && c.RoCEPort != 0:
 		h.Kind = RoCE
