@@ -28,13 +28,13 @@ func (c *Carrier) loop() {
 		if c.due(now) {
 			worked = true
 		}
+		if worked && c.notify != nil { // first, so that an answer leaves with the acknowledgement
+			c.notify(now)
+		}
 		if c.pull(now) {
 			worked = true
 		}
 		if worked {
-			if c.notify != nil {
-				c.notify(now)
-			}
 			c.heard = c.now
 			poll = spin > 0
 			continue
