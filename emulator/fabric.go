@@ -418,7 +418,7 @@ func (f *Fabric) transmitted(link int32) {
 func (f *Fabric) pull(h int) {
 	hst := &f.hosts[h]
 	p := &f.ports[hst.uplink]
-	if p.freeAt > f.now || p.state&(txPending|downNow) != 0 || len(hst.stacks) == 0 {
+	if p.freeAt > f.now || p.state&txPending != 0 || len(hst.stacks) == 0 {
 		return
 	}
 	i := f.packets.take()

@@ -105,8 +105,9 @@ func (f *Fabric) suffer(l int) {
 	}
 }
 
-// cutLink takes one direction of a link down. Its card, if a host's, stops. Pauses stay: the other end lets go
-// when it has room again, and what it says does not travel on this direction.
+// cutLink takes one direction of a link down. Who sends on it, a card like a switch, goes on and loses everything,
+// so that a host behind a dead cable runs into its timeouts and retries. Pauses stay: the other end lets go when it
+// has room again, and what it says does not travel on this direction.
 func (f *Fabric) cutLink(l int32) {
 	f.cut[l] = true
 	f.ports[l].state |= downNow

@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/weft-transport/weft/compare"
 	"github.com/weft-transport/weft/compare/runner"
 	"github.com/weft-transport/weft/compare/scenario"
 )
@@ -39,4 +40,24 @@ protocols: ["uet,congestion=fixed,ackPerPacket=true,retries=-1"]
 	lost := uint64(math.Round(r.Run.LossEndToEnd * float64(r.Run.DataPacketsSent)))
 	require.Less(t, lost, r.Run.Dropped.Random+r.Run.Dropped.Corrupt, "some of these were acknowledgements")
 	require.Equal(t, r.Run.Retransmitted-r.Run.Spurious, lost, "what was lost was sent again, once for each loss")
+}
+
+// A host whose cable is dead gives up what it has sent and what it has not, as behind any other dead link.
+func TestAHostBehindADeadCableGivesUp(t *testing.T) {
+	for _, from := range []string{"0", "20us"} { // before anything was sent, and in the middle
+		set := settingOf(t, `
+name: dead
+fabric: {topology: single, hosts: 4, rate: 100Gbps}
+workload: {kind: incast, degree: 3, size: 1MiB}
+faults: [{at: `+from+`, link: "h1-switch0", kind: down}]
+protocols: [uet, "uet,mode=rod", "rocev2,mode=favourable", "rocev2,loss=selective"]
+horizon: 2s
+`)
+		for i := range set.Scenario.Protocols {
+			r, err := set.Run(context.Background(), &set.Scenario.Protocols[i], 1, runner.Options{Check: true})
+			require.NoError(t, err)
+			require.Equal(t, compare.FailedFlows{Retry: 1}, r.Run.Failed, "%s, from %s", r.Run.Label, from)
+			require.Equal(t, 2, r.Run.Finished)
+		}
+	}
 }
