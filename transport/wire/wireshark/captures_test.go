@@ -111,7 +111,7 @@ func alike(t *testing.T, all [][]byte, config *encap.Config, more ...string) int
 		}
 		require.Equal(t, trailer, row[3] == "1", "frame %d: CRC status %s", i+1, row[3])
 		for j, c := range columnsWanted {
-			require.Equal(t, c.want(s), row[5+j], "frame %d, %v: %s", i+1, s.p.Type, c.field)
+			require.Equal(t, c.want(s), row[5+j], "frame %d, %v (%v), %x: %s", i+1, s.p.Type, s.bad, s.d[s.ip.Payload:s.ip.End], c.field)
 		}
 	}
 	return count

@@ -109,10 +109,10 @@ var wholeColumns = []column{
 		return hex.EncodeToString(s.p.ICV[:])
 	}},
 	{"uet.payload.length", func(s *seen) string {
-		return given(s.pds() && s.bad != wire.BadNext && s.bad != wire.Short && s.p.Trailer > s.p.Payload, s.p.Trailer-s.p.Payload)
+		return given(s.pds() && s.bad != wire.BadNext && s.p.Trailer > s.p.Payload, s.p.Trailer-s.p.Payload)
 	}},
 	{"uet.payload", func(s *seen) string {
-		if !s.pds() || s.bad == wire.BadNext || s.bad == wire.Short {
+		if !s.pds() || s.bad == wire.BadNext {
 			return ""
 		}
 		return hex.EncodeToString(s.d[s.ip.Payload+s.p.Payload : s.ip.Payload+s.p.Trailer])
@@ -124,7 +124,9 @@ var wholeColumns = []column{
 }
 
 var pdsColumns = []column{
-	{"uet.pds.type", func(s *seen) string { return given(s.pds(), s.p.Type) }},
+	{"uet.pds.type", func(s *seen) string {
+		return given(s.p.Has&wire.HasTSS == 0 && s.p.Trailer >= wire.PrologueSize, s.p.Type)
+	}},
 	{"uet.pds.next", func(s *seen) string { return given(s.pds() && !s.control(), s.p.Next) }},
 	{"uet.pds.ctl_type", func(s *seen) string { return given(s.control(), s.p.Control.Control) }},
 	{"uet.pds.flags.retx", func(s *seen) string {
@@ -192,6 +194,8 @@ var pdsColumns = []column{
 		switch {
 		case s.kind(wire.TypeAckCCX):
 			return fmt.Sprintf("%016x%016x", s.p.Ack.State[0], s.p.Ack.State[1])
+		case s.kind(wire.TypeAckCC) && s.p.Ack.CCType > wire.CCCredit: // not known: shown as it is
+			return hex.EncodeToString(s.d[s.ip.Payload+24 : s.ip.Payload+wire.AckCCSize])
 		case s.kind(wire.TypeNackCCX):
 			return fmt.Sprintf("%016x%016x", uint64(s.p.Nack.CCType)<<60|s.p.Nack.State[0], s.p.Nack.State[1])
 		}

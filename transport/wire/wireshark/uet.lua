@@ -110,18 +110,16 @@ end
 
 -- payload shows what is behind the headers, from byte `at`; want is what the headers announce, if they do.
 local function payload(c, at, want)
-  local rest = c.n - at
-  if c.trimmed or rest <= 0 and (want or 0) == 0 then return end
-  local range = c.tvb(at, math.max(rest, 0))
-  local item = rest > 0 and c.root:add(f["payload"], range) or c.root
-  if c.snapped then
-    if not want then return end
-    rest = want
+  local rest = math.max(c.n - at, 0)
+  if c.trimmed then return end
+  local item = rest > 0 and c.root:add(f["payload"], c.tvb(at, rest)) or c.root
+  if c.snapped then rest = want or 0 end
+  if rest > 0 then
+    c.info[#c.info + 1] = string.format("Len=%d", rest)
+    item = item:add(f["payload.length"], c.tvb(0, 0), rest):set_generated()
   end
-  local length = item:add(f["payload.length"], range, rest):set_generated()
-  c.info[#c.info + 1] = string.format("Len=%d", rest)
   if want and want ~= rest then
-    length:add_proto_expert_info(e.length, string.format("%d bytes of payload, but the headers announce %d", rest, want))
+    item:add_proto_expert_info(e.length, string.format("%d bytes of payload, but the headers announce %d", rest, want))
   end
 end
 
@@ -137,7 +135,7 @@ local function delivered(c, verdict)
   local rest = c.n - at
   if verdict.status == BAD and uet.prefs.crc == AUTO and rest == want then
     verdict.status = NONE -- the lengths leave no room for a trailer
-  elseif not c.snapped and (verdict.status == BAD and rest >= 4 or verdict.status == UNCHECKED and rest >= 4 and rest ~= want) then
+  elseif not c.snapped and (verdict.status == BAD and c.n == c.full and rest >= 4 or verdict.status == UNCHECKED and rest >= 4 and rest ~= want) then
     c.n = c.n - 4
   end
   payload(c, at, want)
@@ -171,7 +169,7 @@ local function dissect(tvb, pinfo, root, entropy, carrier, announced)
       verdict = check(c, carrier)
       if not c.blind then verdicts[c.at.frame] = verdict end
     end
-    if verdict.status == GOOD then c.n = n - 4 end
+    if verdict.status == GOOD or verdict.status == BAD and uet.prefs.crc ~= AUTO then c.n = n - 4 end
     wrong = delivered(c, verdict)
     trailer(c, verdict)
   end
