@@ -87,11 +87,11 @@ func captures(t testing.TB) []string {
 }
 
 // alike demands that Wireshark sees in every frame what package wire reads, and returns how many UET frames there were.
-func alike(t *testing.T, all [][]byte, config *encap.Config, more ...string) int {
+func alike(t *testing.T, file string, all [][]byte, config *encap.Config, more ...string) int {
 	t.Helper()
 	columnsWanted, names := columnsOf(wholeColumns, pdsColumns, sesColumns)
 	names = append([]string{"uet", "uet.expert.malformed", "_ws.malformed", "uet.crc.status", "icmp"}, names...)
-	rows := columns(t, writePcap(t, all), "", names, append(more, "-Y", "frame")...)
+	rows := columns(t, file, "frame", names, more...)
 	require.Len(t, rows, len(all))
 	count := 0
 	for i, row := range rows {
@@ -103,7 +103,9 @@ func alike(t *testing.T, all [][]byte, config *encap.Config, more ...string) int
 		count++
 		malformed := s.bad != wire.OK && s.ip.Missing == 0
 		require.Equal(t, malformed, row[1] != "", "frame %d, %v: uet.expert.malformed", i+1, s.bad)
-		require.Equal(t, malformed, row[2] != "", "frame %d, %v: _ws.malformed", i+1, s.bad)
+		if s.ip.Missing == 0 { // else UDP complains of its length
+			require.Equal(t, malformed, row[2] != "", "frame %d, %v: _ws.malformed", i+1, s.bad)
+		}
 		trailer := s.p.Has&wire.HasTSS == 0 && s.ip.Missing == 0
 		if trailer && !s.crcOK { // whether such a packet has a trailer is a guess
 			require.Contains(t, []string{"0", "3"}, row[3], "frame %d: CRC status", i+1)
@@ -111,6 +113,9 @@ func alike(t *testing.T, all [][]byte, config *encap.Config, more ...string) int
 		}
 		require.Equal(t, trailer, row[3] == "1", "frame %d: CRC status %s", i+1, row[3])
 		for j, c := range columnsWanted {
+			if s.ip.Missing > 0 && !strings.HasPrefix(c.field, "uet.pds.") {
+				continue // TestTrimmed knows what is left
+			}
 			require.Equal(t, c.want(s), row[5+j], "frame %d, %v (%v), %x: %s", i+1, s.p.Type, s.bad, s.d[s.ip.Payload:s.ip.End], c.field)
 		}
 	}
@@ -124,7 +129,7 @@ func TestCaptures(t *testing.T) {
 	for _, path := range captures(t) {
 		all = append(all, frames(t, path)...)
 	}
-	n := alike(t, all, &encap.Default)
+	n := alike(t, writePcap(t, all), all, &encap.Default)
 	require.Greater(t, n, 400)
 	t.Logf("%d UET frames of %d alike", n, len(all))
 }

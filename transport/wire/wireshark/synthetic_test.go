@@ -87,7 +87,7 @@ func TestDrawnPackets(t *testing.T) {
 			}
 		}
 	}
-	require.Equal(t, len(all), alike(t, all, &encap.Default))
+	require.Equal(t, len(all), alike(t, writePcap(t, all), all, &encap.Default))
 }
 
 // TestTrimmed reads what a switch leaves of a packet: at least 16 bytes, and the UDP length that the packet had, or, over

@@ -127,7 +127,7 @@ end
 local function delivered(c, verdict)
   local h, wrong = pds.read(c, c.root, 0)
   if not h then return wrong end
-  if not wrong and not c.in_error then pds.analyse(c, h, flow) end
+  if (not wrong or h.cut) and not c.in_error then pds.analyse(c, h, flow) end
   pds.describe(c, h)
   pds.judge(h)
   if h.lost then return wrong end

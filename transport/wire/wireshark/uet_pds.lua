@@ -83,7 +83,7 @@ return function(K)
     tree:add(f["pds.psn"], c.tvb(at + 4, 4))
     pdcids(c, tree, at + 8, h)
     h.near = h.psn
-    if h.type >= 13 then
+    if h.type >= 13 and not h.cut then
       tree:add(f["pds.ccc_id"], c.tvb(at + 12, 1))
       tree:add(f["pds.credit_target"], c.tvb(at + 13, 3))
     end
@@ -142,7 +142,7 @@ return function(K)
     pdcids(c, tree, at + 8, h)
     h.near = h.cack
     h.signature = string.format("%d %d %d %d", h.type, h.next, h.cack, h.ack_psn or -1)
-    if h.type ~= 7 then congestion(c, tree, at, h) end
+    if h.type ~= 7 and not h.cut then congestion(c, tree, at, h) end
     if h.expected then tree:add(f["pds.expected_psn"], c.tvb(at + h.size - 4, 4)) end
   end
 
@@ -157,7 +157,7 @@ return function(K)
     h.near = h.psn
     if h.code == 0x17 then h.new_start = c.tvb(at + 12, 4):uint() end
     h.pkt_id = h.set.nt and h.psn or nil
-    if h.type == 12 then
+    if h.type == 12 and not h.cut then
       tree:add(f["pds.nack.ccx_type"], c.tvb(at + 16, 1))
       tree:add(f["pds.cc_state"], c.tvb(at + 16, 16))
     end
@@ -225,6 +225,10 @@ return function(K)
     if h.kind == "cp" and h.next == 9 and not h.bare then h.size = 20 end
     h.expected = h.kind == "ack" and h.next == 0 and first % 128 >= 0x40 and c.n - at == h.size + 4
     if h.expected then h.size = h.size + 4 end
+    local least = { request = 12, ack = 12, nack = 16 } -- what long headers begin with
+    if c.n - at < h.size and (c.snapped or c.trimmed) and least[h.kind] and c.n - at >= least[h.kind] then
+      h.size, h.cut = least[h.kind], true
+    end
     if c.n - at < h.size then
       tree:add(f["pds.type"], c.tvb(at, 2))
       return nil, string.format("%s header needs %d bytes, %d are left", word(codes.type, h.type), h.size, c.n - at)
@@ -238,7 +242,10 @@ return function(K)
     if h.type ~= 11 and codes.ses_size[h.next] then h.content = h.content .. tostring(c.tvb(at + h.size, math.min(4, c.n - at - h.size)):bytes()) end
     h.tree, h.at = tree, at
     local wrong
-    if nexts[what] and not nexts[what][h.next] then
+    h.lost = h.cut
+    if h.cut then
+      wrong = "the end of the header is cut off"
+    elseif nexts[what] and not nexts[what][h.next] then
       h.lost = true -- what follows cannot be read
       wrong = string.format("next header %d does not go with %s", h.next, word(codes.type, h.type))
     elseif what == "cp" and not codes.control[h.next] then
