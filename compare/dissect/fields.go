@@ -166,7 +166,7 @@ func (p *Packet) roceLayers(at int) []layer {
 		return &all[len(all)-1]
 	}
 	o := h.Opcode
-	if o == roce.DatagramSend || o == roce.DatagramSendImmediate {
+	if o.HasDETH() {
 		l := next("deth", "DETH", roce.DETHSize)
 		l.hex("qkey", 0, 4, uint64(h.DETH.QKey))
 		l.hex("src_qp", 5, 3, uint64(h.DETH.SourceQP))

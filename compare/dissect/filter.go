@@ -72,13 +72,13 @@ var plainTerms = map[string]term{
 	"trouble": func(p *Packet) bool { return p.worst() >= Trouble },
 }
 
-// has tells whether a packet belongs to a context in which an end has that number.
+// has tells whether a packet names that number, or belongs to a context in which an end has it.
 func (p *Packet) has(id uint32) bool {
-	if c := p.Context; c != nil {
-		return c.Ends[0].Known && c.Ends[0].ID == id || c.Ends[1].Known && c.Ends[1].ID == id
+	if c := p.Context; c != nil && (c.Ends[0].Known && c.Ends[0].ID == id || c.Ends[1].Known && c.Ends[1].ID == id) {
+		return true
 	}
 	if p.Kind == RoCE {
-		return p.RoCE.DestQP == id || p.RoCE.DETH.SourceQP == id
+		return p.RoCE.DestQP == id || p.RoCE.Opcode.HasDETH() && p.RoCE.DETH.SourceQP == id
 	}
 	from, to := pdcids(&p.UET)
 	return uint32(from) == id || uint32(to) == id

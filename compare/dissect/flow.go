@@ -136,7 +136,8 @@ func (f *flow) wire(psn int64) uint32 { return uint32(psn) << (32 - f.bits) >> (
 
 // begin sets the first PSN.
 func (f *flow) begin(psn int64) {
-	f.started, f.start, f.next, f.una = true, psn, psn, psn
+	f.started, f.start, f.next, f.una, f.flying = true, psn, psn, psn, 0
+	clear(f.slots)
 }
 
 // at returns the slot of a PSN below next; nil if it has been forgotten.

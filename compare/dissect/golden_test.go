@@ -131,3 +131,11 @@ func TestFold(t *testing.T) {
 		require.Equal(t, strings.Fields(whole), strings.Fields(text))
 	}
 }
+
+func jsonSummary(d *Dump) string {
+	var text bytes.Buffer
+	out := bufio.NewWriter(&text)
+	new(JSON).Summary(out, d, "")
+	out.Flush()
+	return text.String()
+}

@@ -449,7 +449,7 @@ func (l *Lines) roceWords(h *roce.Header) string {
 	w := words{}
 	o := h.Opcode
 	switch {
-	case o == roce.DatagramSend || o == roce.DatagramSendImmediate:
+	case o.HasDETH():
 		w.add(fmt.Sprintf("qkey=0x%x from=0x%x", h.DETH.QKey, h.DETH.SourceQP))
 	case o == roce.CompareSwap:
 		w.add(fmt.Sprintf("va=0x%x rkey=0x%x compare=0x%x swap=0x%x", h.Atomic.VA, h.Atomic.RKey, h.Atomic.Compare, h.Atomic.SwapAdd))

@@ -154,8 +154,14 @@ func (f *flow) file(p *Packet, now time.Duration) *message {
 	u := &p.UET
 	switch u.Next {
 	case wire.NextSmall:
+		if u.Small.Opcode == wire.OpRead {
+			return nil // what comes back does not say that it is for this one
+		}
 		return &message{op: u.Small.Opcode.String(), begun: now, packets: 1, bytes: int64(p.Payload), length: int64(u.Small.RequestLength), whole: true}
 	case wire.NextMedium:
+		if u.Medium.Opcode == wire.OpRead {
+			return nil
+		}
 		return &message{op: u.Medium.Opcode.String(), begun: now, packets: 1, bytes: int64(p.Payload), length: int64(u.Medium.RequestLength), whole: true}
 	case wire.NextStandard:
 		if u.Has&wire.HasSES == 0 {

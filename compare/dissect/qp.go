@@ -40,7 +40,7 @@ func (t *Tracker) roce(p *Packet) {
 			c.Flows[1-p.Side].CNPs++
 		}
 		p.note(Notable, "told to slow down")
-	case h.Opcode == wire.DatagramSend, h.Opcode == wire.DatagramSendImmediate:
+	case h.Opcode.HasDETH():
 	case h.Opcode.IsRequest():
 		t.pair(p)
 		t.ask(p)

@@ -67,7 +67,7 @@ func contexts(out *bufio.Writer, t *Tracker) {
 		name, state := c.name()
 		for i := range c.Flows {
 			s := &c.Flows[i].Stats
-			if s.Packets > 0 || i == 0 && c.Flows[1].Packets == 0 || s.Answers > 0 {
+			if s.Packets > 0 || i == 0 && c.Flows[1].Packets == 0 {
 				row(name, c.end(i), c.end(1-i), s, state)
 			}
 		}

@@ -41,6 +41,8 @@ func (d *Decoder) decodeUET(p *Packet, datagram []byte) {
 			p.Payload = 0 // a part of the SES header
 		}
 		return
+	case cut && why != wire.OK:
+		p.Payload = 0
 	case cut && expected >= 0:
 		p.Payload = expected
 	case cut:

@@ -115,6 +115,9 @@ func (o Opcode) IsRequest() bool { return o.has(isRequest) }
 // IsWrite tells whether o belongs to an RDMA WRITE.
 func (o Opcode) IsWrite() bool { return o >= WriteFirst && o <= WriteOnlyImmediate }
 
+// HasDETH tells whether a DETH follows: a datagram of UD.
+func (o Opcode) HasDETH() bool { return o.has(hasDETH) }
+
 // HasRETH tells whether a RETH follows in the dialect Standard.
 func (o Opcode) HasRETH() bool { return o.has(hasRETH) }
 
