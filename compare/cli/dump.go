@@ -9,6 +9,7 @@ import (
 
 	"github.com/weft-transport/weft/compare/capture"
 	"github.com/weft-transport/weft/compare/dissect"
+	roce "github.com/weft-transport/weft/compare/rocev2/wire"
 	"github.com/weft-transport/weft/transport/wire/encap"
 )
 
@@ -19,11 +20,12 @@ type dumpCmd struct {
 	Filter      *string `help:"Print only packets for which all of these hold: ${filter}." placeholder:"TERM,..."`
 	Summary     bool    `help:"No packets, only totals and contexts."`
 	Quiet       bool    `help:"Packets only: no heads, totals and contexts."`
-	Time        string  `help:"relative to the first packet, delta to the one before, or utc." enum:"relative,delta,utc" default:"relative"`
+	Time        string  `help:"relative to the first frame of the file, delta to the packet printed before, or utc." enum:"relative,delta,utc" default:"relative"`
 	Relative    bool    `help:"Count PSNs from the first one of their flow."`
 	Width       *int    `help:"Fold longer lines; 0: never. The terminal's width, if there is one, by default." placeholder:"COLUMNS"`
 	IPProtocol  uint8   `name:"ip-protocol" help:"IP protocol number of UET without UDP; 0: none." default:"253"`
 	UETPort     uint16  `name:"uet-port" help:"UDP port of UET." default:"4793"`
+	EveryRETH   bool    `name:"every-reth" help:"All WRITE packets of RoCE v2 have a RETH, as weft's rocev2,loss=selective sends them."`
 	TrimmedDSCP []uint8 `name:"trimmed-dscp" help:"DSCP of trimmed packets: anywhere, at the last hop. 64: none." default:"${trimmed}" placeholder:"N,N"`
 }
 
@@ -96,6 +98,9 @@ func (c *dumpCmd) prepare(a *app, d *dissect.Dump) error {
 		return fmt.Errorf("--ip-protocol %d, --uet-port %d: that is where UDP and RoCE v2 are", c.IPProtocol, c.UETPort)
 	}
 	d.Decoder.Config = config
+	if c.EveryRETH {
+		d.Decoder.Dialect = roce.EveryRETH
+	}
 	width := terminalWidth(a.stdout)
 	if c.Width != nil {
 		width = *c.Width

@@ -174,7 +174,7 @@ func (p *Packet) roceLayers(at int) []layer {
 	if o == roce.Flush {
 		next("feth", "FETH", roce.FETHSize).hex("flush", 3, 1, uint64(h.Flush))
 	}
-	if o.HasRETH() {
+	if p.hasRETH {
 		l := next("reth", "RETH", roce.RETHSize)
 		l.hex("va", 0, 8, h.RETH.VA)
 		l.hex("rkey", 8, 4, uint64(h.RETH.RKey))

@@ -9,10 +9,7 @@ import (
 )
 
 // JSON prints packets as JSON Lines, kind first. Keys documents every key.
-type JSON struct {
-	start time.Time
-	line  object
-}
+type JSON struct{ line object }
 
 // Packet prints a packet.
 func (j *JSON) Packet(out *bufio.Writer, p *Packet, _ bool) {
@@ -21,11 +18,8 @@ func (j *JSON) Packet(out *bufio.Writer, p *Packet, _ bool) {
 	o.open(strings.ToLower(p.Kind.String()))
 	o.put("frame", f.Number)
 	if !f.Time.IsZero() {
-		if j.start.IsZero() {
-			j.start = f.Time
-		}
 		o.put("time", f.Time.Format(time.RFC3339Nano))
-		o.put("time_ns", f.Time.Sub(j.start).Nanoseconds())
+		o.put("time_ns", p.Since.Nanoseconds())
 	}
 	o.put("interface", f.Interface.Index)
 	if f.Interface.Name != "" {

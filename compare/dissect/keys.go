@@ -14,7 +14,7 @@ var Keys = []struct {
 	{"uet, roce: a packet", []Key{
 		{"frame", "number in the file, from 1"},
 		{"time", "RFC 3339, UTC"},
-		{"time_ns", "ns since the first packet that was printed"},
+		{"time_ns", "ns since the first frame of the file"},
 		{"interface, interface_name", "number in its section of the file; name if it has one"},
 		{"bytes, captured_bytes", "of the frame on the wire; in the file, if those are fewer"},
 		{"dst_mac, src_mac, vlan", "of Ethernet; tags from the outermost on"},
@@ -42,7 +42,7 @@ var Keys = []struct {
 		{"context, protocol, interface_name", "number in order of appearance; UET or RoCE"},
 		{"ends", "two of {address, id}: PDCID or queue pair number, null if it was not seen"},
 		{"ordered, opened_frame, closed_frame", "of a PDC: ROD; 0 if not in the file"},
-		{"first_ns, last_ns", "when it was seen, since the first frame of UET or RoCE in the file"},
+		{"first_ns, last_ns", "when it was seen, likewise"},
 		{"flows", "what each end sends: packets, payload_bytes, answers, gaps, missing_psns, late_packets, retransmissions, spurious_retransmissions, " +
 			"copies, ecn_marked, trimmed, refusals, cnps, messages, failed, reasons, rtt_samples, rtt_min_ns, rtt_mean_ns, rtt_max_ns"},
 	}},

@@ -19,13 +19,13 @@ import (
 type Lines struct {
 	Width    int    // fold longer lines, with the rest indented; 0: never
 	Colour   bool   // of notes
-	Time     string // "relative" to the first frame, "delta" to the frame printed before, or "utc"
+	Time     string // "relative" to the first frame, "delta" to the packet printed before, or "utc"
 	NoHead   bool   // no names above the columns
 	Relative bool   // PSNs count from the first one of their flow
 
-	start, last time.Time
-	widths      [9]int
-	named       bool // interfaces have names, or there are several
+	last   time.Duration
+	widths [9]int
+	named  bool // interfaces have names, or there are several
 }
 
 const (
@@ -76,10 +76,10 @@ func (l *Lines) Packet(out *bufio.Writer, p *Packet, several bool) {
 func (l *Lines) Line(p *Packet, several bool) string {
 	f := p.Frame
 	l.named = l.named || several || f.Interface.Name != ""
-	cells := [...]string{colFrame: strconv.FormatInt(f.Number, 10), colTime: l.clock(f.Time, f.Interface.Decimals), colInterface: interfaceName(p),
+	cells := [...]string{colFrame: strconv.FormatInt(f.Number, 10), colTime: l.clock(p), colInterface: interfaceName(p),
 		colAddresses: p.IP.Src.String() + " > " + p.IP.Dst.String(), colBytes: strconv.Itoa(f.Length),
 		colEntropy: fmt.Sprintf("%04x", p.IP.Entropy), colClass: classWord(p.IP.Class), colCheck: checkWords[p.Check]}
-	if f.Number == 1 || l.widths[0] == 0 {
+	if l.widths[0] == 0 {
 		l.widths = [...]int{colFrame: 5, colTime: 5, colInterface: 4, colAddresses: 8, colBytes: 5, colEntropy: 4, colClass: 5, colCheck: 4, colType: 7}
 	}
 	var b strings.Builder
@@ -134,28 +134,26 @@ func interfaceName(p *Packet) string {
 }
 
 // clock writes a time with the digits that the file has.
-func (l *Lines) clock(t time.Time, decimals int) string {
-	if t.IsZero() {
+func (l *Lines) clock(p *Packet) string {
+	digits := max(p.Frame.Interface.Decimals, 1)
+	if p.Frame.Time.IsZero() {
 		return "-"
 	}
-	if l.start.IsZero() {
-		l.start, l.last = t, t
-	}
-	since := l.start
+	d := p.Since
 	switch l.Time {
 	case "utc":
-		return t.Format("2006-01-02 15:04:05." + strings.Repeat("0", max(decimals, 1)))
+		return p.Frame.Time.Format("2006-01-02 15:04:05." + strings.Repeat("0", digits))
 	case "delta":
-		since = l.last
+		if l.widths[0] > 0 {
+			d -= l.last
+		}
+		l.last = p.Since
 	}
-	l.last = t
-	d := t.Sub(since)
 	sign := ""
 	if d < 0 {
 		sign, d = "-", -d
 	}
-	whole, fraction := d/time.Second, fmt.Sprintf("%09d", d%time.Second)
-	return fmt.Sprintf("%s%d.%s", sign, whole, fraction[:max(decimals, 1)])
+	return fmt.Sprintf("%s%d.%s", sign, d/time.Second, fmt.Sprintf("%09d", d%time.Second)[:digits])
 }
 
 // packet returns the type of a packet and what else there is to tell, in groups.
@@ -418,7 +416,7 @@ func (l *Lines) roce(p *Packet) (kind string, rest []string) {
 	if p.Malformed != "" {
 		return kind, []string{w.String()}
 	}
-	rest = append(rest, w.String(), l.roceWords(h))
+	rest = append(rest, w.String(), roceWords(p))
 	if p.Payload > 0 {
 		rest = append(rest, size(int64(p.Payload)))
 	}
@@ -445,8 +443,8 @@ func bthFlags(b *roce.BTH) string {
 }
 
 // roceWords are the extended headers.
-func (l *Lines) roceWords(h *roce.Header) string {
-	w := words{}
+func roceWords(p *Packet) string {
+	w, h := words{}, &p.RoCE
 	o := h.Opcode
 	switch {
 	case o.HasDETH():
@@ -455,7 +453,7 @@ func (l *Lines) roceWords(h *roce.Header) string {
 		w.add(fmt.Sprintf("va=0x%x rkey=0x%x compare=0x%x swap=0x%x", h.Atomic.VA, h.Atomic.RKey, h.Atomic.Compare, h.Atomic.SwapAdd))
 	case o == roce.FetchAdd:
 		w.add(fmt.Sprintf("va=0x%x rkey=0x%x add=0x%x", h.Atomic.VA, h.Atomic.RKey, h.Atomic.SwapAdd))
-	case o.HasRETH():
+	case p.hasRETH:
 		w.add(fmt.Sprintf("va=0x%x rkey=0x%x len=%d", h.RETH.VA, h.RETH.RKey, h.RETH.Length))
 	case o.HasAETH():
 		s := h.AETH.Syndrome

@@ -2,6 +2,7 @@ package dissect
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/weft-transport/weft/compare/capture"
 	"github.com/weft-transport/weft/compare/rocev2/wire"
@@ -46,12 +47,15 @@ func (c Check) Wrong() bool { return c == Bad || c == BadMissing }
 // A Packet is a frame decoded.
 type Packet struct {
 	Frame *capture.Frame
+	Since time.Duration // from the first frame of the capture on; 0 if the frame has no time
 	Kind  Kind
 	Other string // what a frame of kind Other is: "ARP", "TCP"
 	Link  Link
 	IP    encap.Header // offsets count from Link.Size
 	UET   uet.Packet
 	RoCE  wire.Header
+
+	hasRETH bool // of RoCE
 
 	Headers int // bytes of transport headers, from IP.Payload on
 	Payload int // bytes behind them that the packet carries (operands of atomics among them), checksum and padding left out
@@ -104,14 +108,22 @@ func (p *Packet) worst() Grade {
 
 // A Decoder turns frames into packets.
 type Decoder struct {
-	Config encap.Config
+	Config  encap.Config
+	Dialect wire.Dialect // of RoCE v2: what both ends agreed on, packets do not tell it
 
+	start   time.Time
 	crcSeen bool // a CRC of UET has been right in this capture: its packets have one
 }
 
 // Decode decodes a frame into p, whose contents it replaces. p refers to f and its bytes.
 func (d *Decoder) Decode(f *capture.Frame, p *Packet) {
 	*p = Packet{Frame: f, Notes: p.Notes[:0]}
+	if !f.Time.IsZero() {
+		if d.start.IsZero() {
+			d.start = f.Time
+		}
+		p.Since = f.Time.Sub(d.start)
+	}
 	var why string
 	if p.Other, why = p.Link.ip(f); why != "" {
 		p.Other = why
@@ -145,7 +157,7 @@ func (d *Decoder) Decode(f *capture.Frame, p *Packet) {
 	}
 	p.Trimmed = d.Config.DSCP.IsTrimmed(h.Class.DSCP()) && (h.Missing > 0 || h.Kind == encap.UETNative) && !f.Snapped()
 	if p.Kind == RoCE {
-		p.decodeRoCE(datagram)
+		p.decodeRoCE(datagram, d.Dialect)
 	} else {
 		d.decodeUET(p, datagram)
 	}
@@ -167,14 +179,14 @@ func otherName(h *encap.Header, reason encap.Reason) string {
 }
 
 // decodeRoCE reads the transport headers and checks the ICRC.
-func (p *Packet) decodeRoCE(datagram []byte) {
+func (p *Packet) decodeRoCE(datagram []byte, dialect wire.Dialect) {
 	body := datagram[p.IP.Payload:p.IP.End]
 	whole := p.IP.Missing == 0
-	n, refusal := wire.Parse(body, wire.Standard, &p.RoCE)
-	p.Headers = n
+	n, refusal := wire.Parse(body, dialect, &p.RoCE)
+	p.Headers, p.hasRETH = n, p.RoCE.Opcode.HasRETH() || dialect == wire.EveryRETH && p.RoCE.Opcode.IsWrite()
 	if refusal == wire.Accepted && whole {
 		var payload []byte
-		payload, _, refusal = wire.Split(body, wire.Standard, &p.RoCE)
+		payload, _, refusal = wire.Split(body, dialect, &p.RoCE)
 		p.Payload = len(payload)
 	} else if refusal == wire.Accepted {
 		p.Payload = max(0, len(body)+p.IP.Missing-n-int(p.RoCE.Pad)-wire.ICRCSize)

@@ -132,7 +132,7 @@ func (t *Tracker) request(p *Packet, r *wire.Request) {
 		return // what becomes of it is the target's decision
 	}
 	f := &c.Flows[p.Side]
-	s, fresh := f.pass(p, passing{psn: f.extend(r.PSN), now: t.since(p), frame: p.Frame.Number, sum: p.sum(), payload: p.Payload,
+	s, fresh := f.pass(p, passing{psn: f.extend(r.PSN), now: p.Since, frame: p.Frame.Number, sum: p.sum(), payload: p.Payload,
 		resent: r.Flags&wire.RequestRetx != 0})
 	if p.Trimmed {
 		f.Trimmed++
@@ -144,7 +144,7 @@ func (t *Tracker) request(p *Packet, r *wire.Request) {
 		t.returned(p, &c.Flows[1-p.Side], uint32(p.UET.ResponseData.ReadMessageID), p.Payload)
 		return
 	}
-	if s.message = f.file(p, t.since(p)); s.message != nil && p.UET.Standard.Flags&wire.SESEnd != 0 {
+	if s.message = f.file(p, p.Since); s.message != nil && p.UET.Standard.Flags&wire.SESEnd != 0 {
 		s.message.last = f.extend(r.PSN)
 	}
 }
@@ -203,7 +203,7 @@ func (f *flow) file(p *Packet, now time.Duration) *message {
 func (t *Tracker) returned(p *Packet, f *flow, id uint32, bytes int) {
 	if m := f.open[id]; m != nil && m.reads {
 		m.returned += int64(bytes)
-		f.finish(p, m, t.since(p))
+		f.finish(p, m, p.Since)
 	}
 }
 
@@ -231,7 +231,7 @@ func (t *Tracker) overtaken(p *Packet, f *flow) {
 	slices.SortFunc(done, func(a, b *message) int { return cmp.Compare(a.last, b.last) })
 	for _, m := range done {
 		m.bytes, m.whole, m.acked = m.length, true, m.packets
-		f.finish(p, m, t.since(p))
+		f.finish(p, m, p.Since)
 	}
 }
 
@@ -242,7 +242,7 @@ func (t *Tracker) acknowledged(p *Packet, f *flow, from, psn int64) (newly int64
 			newly++
 			if s.message != nil {
 				s.message.acked++
-				f.finish(p, s.message, t.since(p))
+				f.finish(p, s.message, p.Since)
 			}
 		}
 	}
@@ -269,7 +269,7 @@ func (t *Tracker) ack(p *Packet, a *wire.AckCC) {
 		return
 	}
 	if !probe {
-		if rtt := f.sample(named, t.since(p)); rtt > 0 {
+		if rtt := f.sample(named, p.Since); rtt > 0 {
 			p.note(Plain, "rtt %s", short(rtt))
 		}
 		t.answered(p, f, named)
@@ -395,7 +395,7 @@ func (t *Tracker) control(p *Packet, ctl *wire.Control) {
 	switch ctl.Control {
 	case wire.ControlNOOP, wire.ControlNegotiation, wire.ControlClose, wire.ControlCloseReq:
 		psn := f.extend(ctl.PSN)
-		f.pass(p, passing{psn: psn, now: t.since(p), frame: p.Frame.Number, sum: p.sum(), resent: ctl.Flags&wire.ControlRetx != 0})
+		f.pass(p, passing{psn: psn, now: p.Since, frame: p.Frame.Number, sum: p.sum(), resent: ctl.Flags&wire.ControlRetx != 0})
 		if ctl.Control == wire.ControlClose && !c.closing {
 			c.closing, c.closingSide, c.closePSN = true, p.Side, psn
 			p.note(Plain, "closes PDC")

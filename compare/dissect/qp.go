@@ -181,7 +181,7 @@ func (t *Tracker) ask(p *Packet) {
 	if s := f.at(f.next - 1); s != nil && s.reads && !s.ends && psn > f.next && psn-f.next <= 1<<16 {
 		f.reserve(f.next-1, int(psn-f.next)+1) // responses of a READ, whose number was not known
 	}
-	s, fresh := f.pass(p, passing{psn: psn, now: t.since(p), frame: p.Frame.Number, sum: p.sum(), payload: p.Payload})
+	s, fresh := f.pass(p, passing{psn: psn, now: p.Since, frame: p.Frame.Number, sum: p.sum(), payload: p.Payload})
 	if !fresh || s == nil {
 		return
 	}
@@ -255,7 +255,7 @@ func (t *Tracker) reply(p *Packet) {
 		return
 	}
 	if !refused && (h.Opcode != wire.ReadResponseMiddle && h.Opcode != wire.ReadResponseLast) {
-		if rtt := f.sample(psn, t.since(p)); rtt > 0 {
+		if rtt := f.sample(psn, p.Since); rtt > 0 {
 			p.note(Plain, "rtt %s", short(rtt))
 		}
 	}
@@ -321,7 +321,7 @@ func (t *Tracker) advance(p *Packet, f *flow, psn int64) (newly int64) {
 		f.run.bytes += int64(s.bytes)
 		if s.ends {
 			f.Messages++
-			p.note(Plain, "%s done in %s", sized(f.run.op, f.run.bytes), short(t.since(p)-f.run.begun))
+			p.note(Plain, "%s done in %s", sized(f.run.op, f.run.bytes), short(p.Since-f.run.begun))
 			f.run = run{}
 		}
 	}

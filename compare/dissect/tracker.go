@@ -84,9 +84,6 @@ type Tracker struct {
 	budget int
 	number int64
 
-	start   time.Time
-	started bool
-
 	Forgotten [3]int64 // contexts, by kind, that were closed to make room
 	Rest      [3]Stats // and what happened in them
 }
@@ -108,20 +105,9 @@ func (t *Tracker) Follow(p *Packet) {
 		t.roce(p)
 	}
 	if p.Context != nil {
-		p.Context.Last = t.since(p)
+		p.Context.Last = p.Since
 		t.recent.MoveToFront(p.Context.place)
 	}
-}
-
-// Since returns when a packet passed, counted from the first frame that had a time.
-func (t *Tracker) since(p *Packet) time.Duration {
-	if !t.started && !p.Frame.Time.IsZero() {
-		t.start, t.started = p.Frame.Time, true
-	}
-	if p.Frame.Time.IsZero() {
-		return 0
-	}
-	return p.Frame.Time.Sub(t.start)
 }
 
 // add makes a context between the addresses of a packet, the sender on side 0.
@@ -130,7 +116,7 @@ func (t *Tracker) add(p *Packet, bits uint) *Context {
 		t.forget(t.recent.Back().Value.(*Context))
 	}
 	t.number++
-	c := &Context{Kind: p.Kind, Number: t.number, Interface: p.Frame.Interface.Name, iface: p.Frame.Interface.Index, First: t.since(p)}
+	c := &Context{Kind: p.Kind, Number: t.number, Interface: p.Frame.Interface.Name, iface: p.Frame.Interface.Index, First: p.Since}
 	c.Ends = [2]End{{Addr: p.IP.Src}, {Addr: p.IP.Dst}}
 	for i := range c.Flows {
 		c.Flows[i].bits, c.Flows[i].budget = bits, &t.budget
