@@ -185,8 +185,7 @@ func TestPeersAreRefusedAndForgotten(t *testing.T) {
 		a.post(t, b, make([]core.Packet, 1))
 		c.post(t, b, make([]core.Packet, 1))
 		require.Equal(t, c.Self(), b.next(t).From)
-		for b.stats(t).Drops[Unknown] == 0 { // c may have overtaken a
-		}
+		until(t, func() bool { return b.stats(t).Drops[Unknown] == 1 }) // c may have overtaken a
 	})
 	t.Run("forgotten", func(t *testing.T) {
 		b := openRaw(t, "127.0.0.1", func(c *Config) { c.MaxPeers, c.PeerIdle = 2, 1 })

@@ -199,14 +199,10 @@ func TestTimeouts(t *testing.T) {
 	for _, portable := range []bool{false, true} {
 		e := openRaw(t, "127.0.0.1", func(c *Config) { c.Portable = portable })
 		require.NoError(t, e.Do(func(now core.Time) { e.wake = now + 3*core.Time(time.Millisecond)*1000 }))
-		for {
-			var wake core.Time
-			require.NoError(t, e.Do(func(core.Time) { wake = e.wake }))
-			if wake == core.Never {
-				break
-			}
-			time.Sleep(time.Millisecond)
-		}
+		until(t, func() (over bool) {
+			require.NoError(t, e.Do(func(core.Time) { over = e.wake == core.Never }))
+			return over
+		})
 		s := e.stats(t)
 		require.EqualValues(t, 1, s.Lateness.Count())
 		require.GreaterOrEqual(t, s.Lateness.Quantile(0.5), time.Duration(0))

@@ -105,3 +105,19 @@ func stranger(t testing.TB, to netip.AddrPort) func([]byte) {
 		require.NoError(t, err)
 	}
 }
+
+func indexOf(link string) (int, error) {
+	i, err := net.InterfaceByName(link)
+	if err != nil {
+		return 0, err
+	}
+	return i.Index, nil
+}
+
+// until waits for something to become true.
+func until(t testing.TB, so func() bool) {
+	t.Helper()
+	for start := time.Now(); !so(); time.Sleep(time.Millisecond) {
+		require.Less(t, time.Since(start), patience, "it does not happen")
+	}
+}
