@@ -96,7 +96,7 @@ func (w *World) resumeReady() bool {
 	w.wait.Unlock()
 	slices.SortStableFunc(all, func(a, b *waiter) int { return a.host.index - b.host.index })
 	for _, x := range all {
-		w.resume(func() { x.resumed <- struct{}{} })
+		w.resume(x.host.index, func() { x.resumed <- struct{}{} })
 	}
 	return len(all) > 0
 }

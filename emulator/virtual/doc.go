@@ -18,12 +18,12 @@
 //	 ▲                                                                                            │
 //	 └────────────────────────── all of them wait again ◄─────────────────────────────────────────┘
 //
-// So a run with the same inputs repeats to the byte, as long as every host has one goroutine: the function given to
-// Go. What further goroutines of an application do among themselves is up to Go's scheduler. The World
-// knows those of them that it has resumed, and waits for them too, for a moment (Patience): it cannot see a goroutine
-// that waits for another one.
+// So a run with the same inputs repeats to the byte, if every host has one goroutine, the function given to
+// Go, and that waits for nothing but its endpoint.
 //
-// In a bubble of testing/synctest it can, and time.Now, timers and deadlines of contexts follow virtual time:
+// An application with further goroutines, which wait for each other by channels or sleep, needs a bubble of
+// testing/synctest. There time.Now, timers and deadlines of contexts follow virtual time. What goroutines of one host do
+// at the same instant is in the order of Go's scheduler, so such a run does not repeat exactly.
 //
 //	synctest.Test(t, func(t *testing.T) {
 //		w, err := virtual.New(virtual.Config{..., Settle: synctest.Wait, Sleep: time.Sleep})

@@ -252,6 +252,22 @@ func TestAHostComesBack(t *testing.T) {
 	require.NoError(t, w.Run(t.Context()))
 }
 
+func TestAGoroutineGoesAstray(t *testing.T) {
+	c := config(t)
+	c.Patience = time.Millisecond
+	w, err := virtual.New(c)
+	require.NoError(t, err)
+	never := make(chan struct{})
+	w.Go(2, func(_ context.Context, d core.Driver) error {
+		<-never
+		return nil
+	})
+	err = w.Run(t.Context())
+	close(never)
+	require.ErrorIs(t, err, virtual.ErrAstray)
+	require.ErrorContains(t, err, "h2")
+}
+
 // TestBubble: goroutines that wait for each other, timers and contexts, all in virtual time.
 func TestBubble(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -21,10 +21,10 @@ type Config struct {
 	Proto   core.Proto      // of the Stacks; 0: UET
 	Horizon core.Time       // Run fails when it gets there; 0: Never, in a bubble one hour
 
-	// Patience is how long, in real time, Run waits for goroutines that it has resumed and that do not come
-	// back, because they wait for another goroutine; 0: 20 ms. It bounds what such a run costs, not what comes out.
+	// Patience is how long, in real time, Run waits for a goroutine that it has resumed before it gives up: it
+	// waits for another goroutine, or never waits. 0: one minute. In a bubble it means nothing.
 	Patience time.Duration
-	// Settle returns when all goroutines of the application wait: synctest.Wait. nil: see Patience.
+	// Settle returns when all goroutines of the application wait: synctest.Wait. nil: hosts have one goroutine each.
 	Settle func()
 	// Sleep, beside Settle, moves the clock of the bubble: time.Sleep. nil: that clock stands still.
 	Sleep func(time.Duration)
@@ -36,6 +36,7 @@ var (
 	ErrDeadlock = errors.New("everybody waits and nothing is under way")
 	ErrHorizon  = errors.New("the horizon is reached")
 	ErrStarted  = errors.New("started already")
+	ErrAstray   = errors.New("a goroutine does not come back: it computes for ever, or waits for something else than its endpoint, which needs a bubble (see package virtual)")
 )
 
 // A World is one fabric with an application on its hosts.
@@ -73,7 +74,7 @@ func New(c Config) (*World, error) {
 		c.Proto = core.ProtoUET
 	}
 	if c.Patience == 0 {
-		c.Patience = 20 * time.Millisecond
+		c.Patience = time.Minute
 	}
 	if c.Horizon == 0 {
 		c.Horizon = core.Never - 1
@@ -111,7 +112,7 @@ func (w *World) Run(ctx context.Context) error {
 	slices.SortStableFunc(w.apps, func(a, b app) int { return a.host.index - b.host.index })
 	w.open = len(w.apps)
 	for _, a := range w.apps {
-		w.resume(func() { go w.play(ctx, a) })
+		w.resume(a.host.index, func() { go w.play(ctx, a) })
 	}
 	for w.unfinished() {
 		if err := w.step(ctx); err != nil {
@@ -151,7 +152,7 @@ func (w *World) back() {
 }
 
 // resume sets one goroutine going and returns when it waits again.
-func (w *World) resume(begin func()) {
+func (w *World) resume(host int, begin func()) {
 	w.wait.Lock()
 	w.running = 1
 	w.wait.Unlock()
@@ -164,14 +165,23 @@ func (w *World) resume(begin func()) {
 		select {
 		case <-w.quiet:
 		case <-late.C:
+			w.giveUp(host)
 		}
 	}
 	w.wait.Lock()
 	defer w.wait.Unlock()
 	w.running = 0
 	select {
-	case <-w.quiet: // it came back after all
+	case <-w.quiet: // of a bubble, or late
 	default:
+	}
+}
+
+func (w *World) giveUp(host int) {
+	w.wait.Lock()
+	defer w.wait.Unlock()
+	if w.failed == nil {
+		w.failed = fmt.Errorf("virtual: %s: %w", w.cfg.Network.NodeNames[host], ErrAstray)
 	}
 }
 

@@ -1,0 +1,149 @@
+package transport
+
+import (
+	"context"
+	"fmt"
+	"net/netip"
+	"strings"
+
+	"github.com/weft-transport/weft/congestion"
+	"github.com/weft-transport/weft/spray"
+	"github.com/weft-transport/weft/transport/core"
+	"github.com/weft-transport/weft/transport/instant"
+	"github.com/weft-transport/weft/transport/param"
+	"github.com/weft-transport/weft/transport/udp"
+)
+
+// A Config says how an Endpoint behaves. The zero value is usable.
+type Config struct {
+	// Congestion and Spray choose algorithms as the command line does: "nscc", "fixed,window=1MiB", "reps,evs=128".
+	// Empty: those of Core, or else nscc, and oblivious over 64 entropy values in runs of 16.
+	Congestion, Spray string
+	// MaxPending is how many operations may be under way at once, receives included; 0: 4096. Blocking operations
+	// beyond it wait, a Queue's are refused with ErrBusy.
+	MaxPending int
+	// Core has everything else of the protocol. Self, Hosts and Remote are filled in, and so is what is zero
+	// here and has a better default for sockets than for a data centre in virtual time: see wallClock.
+	Core core.Config
+	// UDP has everything of the sockets. Local is filled in by Listen.
+	UDP udp.Config
+}
+
+// headers is what a request takes of a packet before its payload: the PDS header and a standard SES header.
+const headers = 12 + 44
+
+// Listen opens an endpoint on the UDP port of an address of this host: "10.0.0.1:4793". Port 0 takes a free block of
+// ports, no port takes 4793. Several addresses, one for each rail, are separated by commas.
+func Listen(ctx context.Context, address string, c Config) (*Endpoint, error) {
+	if err := context.Cause(ctx); err != nil {
+		return nil, &OpError{Op: OpListen, Peer: address, Err: err}
+	}
+	for _, word := range strings.Split(address, ",") {
+		local, err := parseLocal(word)
+		if err != nil {
+			return nil, &OpError{Op: OpListen, Peer: address, Err: fmt.Errorf("%w: %w", ErrConfig, err)}
+		}
+		c.UDP.Local = append(c.UDP.Local, local)
+	}
+	carrier, err := udp.Listen(c.UDP)
+	if err != nil {
+		return nil, err
+	}
+	wallClock(&c.Core)
+	e, err := New(carrier, c)
+	if err != nil {
+		carrier.Close()
+		return nil, err
+	}
+	return e, nil
+}
+
+func parseLocal(word string) (netip.AddrPort, error) {
+	if a, err := netip.ParseAddr(word); err == nil {
+		return netip.AddrPortFrom(a, udp.UET{}.Port()), nil
+	}
+	return netip.ParseAddrPort(word)
+}
+
+// wallClock fills in what sockets of machines that are busy with other things need: processes sleep for
+// milliseconds, and a timer that such a sleep sets off sends everything again.
+func wallClock(c *core.Config) {
+	orDefault(&c.BaseRTT, 100*instant.Microsecond)
+	if c.RTO == (core.RTOConfig{}) {
+		c.RTO = core.RTOConfig{Init: 20 * instant.Millisecond, Max: 500 * instant.Millisecond, Adaptive: true, Floor: 10 * instant.Millisecond, MaxRetries: 12}
+	}
+	orDefault(&c.IdleClose, 30*instant.Second)
+	orDefault(&c.TargetIdle, 90*instant.Second)
+}
+
+func orDefault[T comparable](field *T, value T) {
+	var zero T
+	if *field == zero {
+		*field = value
+	}
+}
+
+// complete fills in what the Driver and the choices of algorithms say.
+func (c *Config) complete(d core.Driver) error {
+	orDefault(&c.MaxPending, 4096)
+	if c.MaxPending < 1 || c.MaxPending > 1<<20 {
+		return fmt.Errorf("transport: %w: MaxPending is %d; expected 1 to %d", ErrConfig, c.MaxPending, 1<<20)
+	}
+	k := &c.Core
+	k.Self, k.Remote = d.Self(), d.Remote
+	k.OnlyRegistered = true
+	k.Resources = max(k.Resources, 1)
+	if k.PayloadMTU == 0 {
+		k.PayloadMTU = payloadMTU(d.MTU())
+	}
+	if k.PayloadMTU < 256 || k.PayloadMTU+headers > d.MTU() {
+		return fmt.Errorf("transport: %w: a payload MTU of %d bytes needs packets of %d; the carrier takes %d", ErrConfig, k.PayloadMTU, k.PayloadMTU+headers, d.MTU())
+	}
+	if c.Spray == "" && k.NewSprayer == nil {
+		c.Spray = "oblivious,evs=64,run=16"
+	}
+	if c.Congestion != "" {
+		make, err := choose(&congestion.Registry, c.Congestion)
+		if err != nil {
+			return err
+		}
+		k.NewController = make
+	}
+	if c.Spray != "" {
+		make, err := choose(&spray.Registry, c.Spray)
+		if err != nil {
+			return err
+		}
+		k.NewSprayer = make
+	}
+	return nil
+}
+
+// payloadMTU is the largest size that the specification names and a carrier takes, or what it takes if that is less.
+func payloadMTU(most int) int {
+	for _, size := range []int{4096, 2048, 1024} {
+		if size+headers <= most {
+			return size
+		}
+	}
+	return most - headers
+}
+
+// choose reads "name,key=value,...".
+func choose[T any](r *param.Registry[T], spec string) (T, error) {
+	name, rest, _ := strings.Cut(spec, ",")
+	given := make(map[string]string)
+	for _, word := range strings.FieldsFunc(rest, func(c rune) bool { return c == ',' }) {
+		key, value, found := strings.Cut(word, "=")
+		if !found {
+			var none T
+			return none, fmt.Errorf("transport: %w: %s %q: %q has no value; expected key=value", ErrConfig, r.Noun, spec, word)
+		}
+		given[key] = value
+	}
+	algorithm, _, err := r.Make(name, given)
+	if err != nil {
+		return algorithm, fmt.Errorf("transport: %w: %w", ErrConfig, err)
+	}
+	return algorithm, nil
+}

@@ -1,0 +1,146 @@
+package transport
+
+import (
+	"context"
+	"sync"
+
+	"github.com/weft-transport/weft/transport/core"
+)
+
+// An Endpoint is one fabric endpoint (FEP): what peers send to, and what sends to peers. Its methods are safe for
+// concurrent use.
+//
+// What is marked "of the loop" is touched only where the Driver drives the Host, inside Do and in notify, and needs no lock.
+type Endpoint struct {
+	driver core.Driver
+	cfg    Config
+
+	// Of the loop.
+	host     *core.Endpoint
+	pending  []pending // operations under way, by the low half of their cookie; 0 is unused
+	free     uint32    // in pending
+	open     int
+	starved  []*call // blocking calls that wait for an operation to end
+	memories map[uint64]*Memory
+	closed   bool
+	events   [32]core.Event
+
+	mu     sync.Mutex
+	peers  map[core.Addr]*Peer
+	calls  []*call // at rest
+	stages stages
+}
+
+// New makes an endpoint that a Driver drives: sockets (Listen does that), or a host of the emulated fabric.
+func New(d core.Driver, c Config) (*Endpoint, error) {
+	if err := c.complete(d); err != nil {
+		return nil, err
+	}
+	host, err := core.New(c.Core)
+	if err != nil {
+		return nil, err
+	}
+	e := &Endpoint{driver: d, cfg: c, host: host, pending: make([]pending, 1), memories: make(map[uint64]*Memory), peers: make(map[core.Addr]*Peer)}
+	return e, d.Start(host, e.notify)
+}
+
+// Name returns the address of the endpoint as peers Dial it.
+func (e *Endpoint) Name() string { return e.driver.Name(e.driver.Self()) }
+
+// Driver returns what drives the endpoint: its clock, and its statistics if it has any (udp.Carrier.Stats).
+func (e *Endpoint) Driver() core.Driver { return e.driver }
+
+// Dial returns the peer of that name, without sending anything: the first operation finds out whether it is there.
+func (e *Endpoint) Dial(ctx context.Context, name string) (*Peer, error) {
+	if err := context.Cause(ctx); err != nil {
+		return nil, &OpError{Op: OpDial, Peer: name, Err: err}
+	}
+	a, err := e.driver.Resolve(name)
+	if err != nil {
+		return nil, &OpError{Op: OpDial, Peer: name, Err: wrap{ErrAddress, err}}
+	}
+	return e.named(a, name), nil
+}
+
+// A wrap is an error of a Driver under the name that it has here.
+type wrap struct{ is, cause error }
+
+func (w wrap) Error() string   { return w.cause.Error() }
+func (w wrap) Unwrap() []error { return []error{w.is, w.cause} }
+
+// peer returns the Peer of an address.
+func (e *Endpoint) peer(a core.Addr) *Peer { return e.named(a, "") }
+
+// named returns the Peer of an address by the name under which it was first dialled. Who was dialled before is the
+// same Peer.
+func (e *Endpoint) named(a core.Addr, name string) *Peer {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	p := e.peers[a]
+	if p == nil || p.name == "" && name != "" {
+		p = &Peer{endpoint: e, addr: a, name: name}
+		e.peers[a] = p
+	}
+	return p
+}
+
+// Stats are totals since the endpoint was made.
+type Stats struct {
+	core.Counters
+	Pending int // operations under way
+}
+
+// Stats returns the totals so far.
+func (e *Endpoint) Stats() (s Stats, err error) {
+	err = e.do(func(core.Time) { s = Stats{e.host.Counters(), e.open} })
+	return s, err
+}
+
+// Close ends the endpoint at once: operations under way end with ErrClosed, and peers find it gone. What must arrive
+// must have been waited for.
+func (e *Endpoint) Close() error {
+	e.do(func(core.Time) {
+		e.closed = true
+		for i := range e.pending {
+			if e.pending[i].busy {
+				e.finish(uint32(i), &core.Event{Err: core.ClosedInError, Cookie: e.cookie(uint32(i))})
+			}
+		}
+		for _, c := range e.starved {
+			c.waiter.Wake()
+		}
+		for _, m := range e.memories {
+			m.arrivals.end()
+		}
+	})
+	return e.driver.Close()
+}
+
+// do runs f where the Host is driven.
+func (e *Endpoint) do(f func(now core.Time)) error {
+	if e.driver.Do(f) != nil {
+		return ErrClosed
+	}
+	return nil
+}
+
+// notify hands out events. It runs where the Host is driven, whenever there may be some.
+func (e *Endpoint) notify(core.Time) {
+	for n := e.host.Events(e.events[:]); n > 0; n = e.host.Events(e.events[:]) {
+		for i := range e.events[:n] {
+			e.hear(&e.events[i])
+		}
+	}
+}
+
+func (e *Endpoint) hear(v *core.Event) {
+	if v.Kind == core.Delivered {
+		if m := e.memories[v.RemoteKey]; m != nil && v.HasData {
+			m.arrivals.push(v)
+		}
+		return
+	}
+	if i := uint32(v.Cookie); e.cookie(i) == v.Cookie && e.pending[i].busy {
+		e.finish(i, v)
+	}
+}

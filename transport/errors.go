@@ -1,0 +1,90 @@
+package transport
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/weft-transport/weft/transport/core"
+	"github.com/weft-transport/weft/transport/wire"
+)
+
+// Reasons of failure.
+var (
+	ErrClosed      = errors.New("endpoint is closed")
+	ErrUnreachable = errors.New("peer does not answer")
+	ErrReset       = errors.New("peer closed the context in error")
+	ErrRefused     = errors.New("peer refused the access") // one of the three below, or a reason that is in the text
+	ErrKey         = errors.New("no memory with that key")
+	ErrPermission  = errors.New("access is not permitted")
+	ErrBounds      = errors.New("outside of the memory")
+	ErrNotReady    = errors.New("peer has no receive for the message")
+	ErrTooLong     = errors.New("message too long")
+	ErrBusy        = errors.New("too many operations under way")
+	ErrAddress     = errors.New("no such peer")
+	ErrConfig      = errors.New("wrong configuration")
+)
+
+// An OpError says which operation with which peer failed, and why.
+type OpError struct {
+	Op     Op
+	Peer   string          // its name; empty where there is none
+	Remote wire.ReturnCode // what the peer answered, with ErrRefused
+	Err    error           // one of the Err values, or that of a context
+}
+
+func (e *OpError) Error() string {
+	text := "transport: " + e.Op.String()
+	if e.Peer != "" {
+		text += " " + e.Peer
+	}
+	text += ": " + e.Err.Error()
+	if errors.Is(e.Err, ErrRefused) && e.Remote != wire.RCNull {
+		text += " (" + e.Remote.String() + ")"
+	}
+	return text
+}
+
+func (e *OpError) Unwrap() error { return e.Err }
+
+// Timeout tells whether a deadline was the reason, as net.Error has it.
+func (e *OpError) Timeout() bool {
+	var t interface{ Timeout() bool }
+	return errors.As(e.Err, &t) && t.Timeout()
+}
+
+// Temporary is there for net.Error; it says what Retryable says.
+func (e *OpError) Temporary() bool { return Retryable(e) }
+
+// Retryable tells whether the same call may succeed later: the peer was busy or away, or nobody was listening yet.
+func Retryable(err error) bool {
+	return errors.Is(err, ErrUnreachable) || errors.Is(err, ErrNotReady) || errors.Is(err, ErrBusy) || errors.Is(err, ErrReset)
+}
+
+// reason turns what an event says into an error; nil if all went well.
+func reason(v *core.Event) error {
+	switch v.Err {
+	case core.NoError:
+		return nil
+	case core.RetryExceeded:
+		return ErrUnreachable
+	case core.RemoteError:
+		return refusal(v.Remote)
+	case core.NotReady:
+		return ErrNotReady
+	case core.TooLong:
+		return ErrTooLong
+	}
+	return ErrReset
+}
+
+func refusal(code wire.ReturnCode) error {
+	switch code {
+	case wire.RCBadMKey:
+		return fmt.Errorf("%w: %w", ErrRefused, ErrKey)
+	case wire.RCPermViolation:
+		return fmt.Errorf("%w: %w", ErrRefused, ErrPermission)
+	case wire.RCBadAddr:
+		return fmt.Errorf("%w: %w", ErrRefused, ErrBounds)
+	}
+	return ErrRefused
+}

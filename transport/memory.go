@@ -1,0 +1,155 @@
+package transport
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"github.com/weft-transport/weft/transport/core"
+)
+
+// Access is what peers may do with registered memory.
+type Access = core.Access
+
+// Rights of peers. Local is none: memory for a Queue's operations.
+const (
+	Local        Access = 0
+	RemoteWrite         = core.RemoteWrite
+	RemoteRead          = core.RemoteRead
+	RemoteAtomic        = core.RemoteAtomic
+)
+
+// Memory is bytes that an endpoint knows. Peers that may write to it do so at any time: what they have written may be
+// looked at once it is known to be there, from an Arrival, or from a message sent after their write was done.
+type Memory struct {
+	endpoint *Endpoint
+	bytes    []byte
+	buffer   uint32
+	key      uint64
+	arrivals arrivals
+}
+
+// Register makes memory known, by which peers may do what access says. The endpoint keeps b until Deregister.
+func (e *Endpoint) Register(b []byte, access Access) (*Memory, error) {
+	return e.RegisterKey(b, access, 0)
+}
+
+// RegisterKey is Register with a key of the caller's choice, which must not be in use; 0: the endpoint chooses.
+func (e *Endpoint) RegisterKey(b []byte, access Access, key uint64) (*Memory, error) {
+	m := &Memory{endpoint: e, bytes: b}
+	m.arrivals.waiter = e.driver.Waiter()
+	var err error
+	closed := e.do(func(core.Time) {
+		m.buffer, m.key, err = e.host.RegisterRegion(core.Region{Bytes: b, Access: access, Key: key})
+		if err == nil && access&RemoteWrite != 0 {
+			e.memories[m.key] = m
+		}
+	})
+	if err = firstOf(closed, err); err != nil {
+		return nil, &OpError{Op: OpRegister, Err: err}
+	}
+	return m, nil
+}
+
+// Key is what peers name the memory by.
+func (m *Memory) Key() uint64 { return m.key }
+
+// Bytes are the bytes that were registered.
+func (m *Memory) Bytes() []byte { return m.bytes }
+
+// Deregister takes the memory back. Peers that use it from then on are refused with ErrKey. It must not be in use
+// by operations that are under way here.
+func (m *Memory) Deregister() error {
+	return m.endpoint.do(func(core.Time) {
+		m.endpoint.host.Deregister(m.buffer)
+		delete(m.endpoint.memories, m.key)
+		m.arrivals.end()
+	})
+}
+
+// A Slice is a part of registered memory, for a Queue's operations.
+type Slice struct {
+	memory         *Memory
+	offset, length int
+}
+
+// Slice returns the bytes from offset on. It panics when they do not lie within the memory, as slicing does.
+func (m *Memory) Slice(offset, length int) Slice {
+	if offset < 0 || length < 0 || offset > len(m.bytes)-length {
+		panic(fmt.Sprintf("transport: slice of %d bytes at %d of memory of %d", length, offset, len(m.bytes)))
+	}
+	return Slice{m, offset, length}
+}
+
+// An Arrival says that a peer has written to memory, with data.
+type Arrival struct {
+	From   *Peer
+	Length int    // bytes written
+	Data   uint64 // WithData
+}
+
+// arrivalsKept bounds the Arrivals of one memory that nobody asks for.
+const arrivalsKept = 1 << 16
+
+// arrivals is a queue of Arrivals. They come from the loop.
+type arrivals struct {
+	mu     sync.Mutex
+	waiter core.Waiter
+	queue  []core.Event
+	lost   int
+	ended  bool
+}
+
+func (a *arrivals) push(v *core.Event) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if len(a.queue) == arrivalsKept {
+		a.lost++
+		return
+	}
+	a.queue = append(a.queue, *v)
+	a.waiter.Wake()
+}
+
+func (a *arrivals) end() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.ended = true
+	a.waiter.Wake()
+}
+
+// Arrival waits for the next write with data to the memory; for one goroutine at a time. A memory keeps 65536 Arrivals;
+// further ones are lost, and an error says so once.
+func (m *Memory) Arrival(ctx context.Context) (Arrival, error) {
+	a := &m.arrivals
+	if ctx.Done() != nil {
+		defer context.AfterFunc(ctx, a.waiter.Wake)()
+	}
+	for {
+		a.mu.Lock()
+		switch {
+		case len(a.queue) > 0:
+			v := a.queue[0]
+			if a.queue = a.queue[1:]; len(a.queue) == 0 {
+				a.queue = nil
+			}
+			a.mu.Unlock()
+			return Arrival{From: m.endpoint.peer(v.Peer), Length: int(v.Length), Data: v.Data}, nil
+		case a.lost > 0:
+			lost := a.lost
+			a.lost = 0
+			a.mu.Unlock()
+			return Arrival{}, &OpError{Op: OpReceive, Err: fmt.Errorf("%w: %d arrivals were lost", ErrBusy, lost)}
+		case a.ended:
+			a.mu.Unlock()
+			return Arrival{}, &OpError{Op: OpReceive, Err: ErrClosed}
+		}
+		a.mu.Unlock()
+		if err := context.Cause(ctx); err != nil {
+			return Arrival{}, &OpError{Op: OpReceive, Err: err}
+		}
+		if !a.waiter.Wait(core.Never) {
+			a.end()
+		}
+	}
+}

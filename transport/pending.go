@@ -1,0 +1,236 @@
+package transport
+
+import (
+	"context"
+	"sync/atomic"
+
+	"github.com/weft-transport/weft/transport/core"
+)
+
+// A pending is an operation between its beginning and its event. It belongs to a call that waits for it, to a Queue,
+// or, when its call was given up, to nobody.
+type pending struct {
+	call  *call
+	queue *Queue
+	peer  *Peer
+	stage *stage // memory that goes back when nobody waits any more
+	user  uint64 // Request.User
+	uses  uint32 // so that a cookie is not used twice
+	next  uint32 // in the free list
+	op    Op
+	busy  bool
+}
+
+// cookie is what the Host knows an operation by.
+func (e *Endpoint) cookie(i uint32) uint64 {
+	if i >= uint32(len(e.pending)) {
+		return 0
+	}
+	return uint64(e.pending[i].uses)<<32 | uint64(i)
+}
+
+// begin takes a place for an operation; 0: there is none.
+func (e *Endpoint) begin(op Op) uint32 {
+	if e.open == e.cfg.MaxPending {
+		return 0
+	}
+	e.open++
+	i := e.free
+	if i != 0 {
+		e.free = e.pending[i].next
+	} else {
+		i = uint32(len(e.pending))
+		e.pending = append(e.pending, pending{})
+	}
+	e.pending[i] = pending{uses: e.pending[i].uses + 1, op: op, busy: true}
+	return i
+}
+
+// finish ends an operation and tells whoever waits for it.
+func (e *Endpoint) finish(i uint32, v *core.Event) {
+	p := &e.pending[i]
+	switch {
+	case p.call != nil:
+		p.call.event = *v
+		p.call.done.Store(true)
+		p.call.waiter.Wake()
+	case p.queue != nil:
+		p.queue.push(e, p, v)
+	case p.stage != nil:
+		e.putStage(p.stage)
+	}
+	e.release(i)
+}
+
+func (e *Endpoint) release(i uint32) {
+	e.pending[i] = pending{uses: e.pending[i].uses, next: e.free}
+	e.free = i
+	e.open--
+	if n := len(e.starved); n > 0 {
+		c := e.starved[0]
+		e.starved = append(e.starved[:0], e.starved[1:]...)
+		c.waiter.Wake()
+	}
+}
+
+// A call is one blocking operation: a place to wait, and the event that ends it.
+type call struct {
+	waiter core.Waiter
+	event  core.Event
+	done   atomic.Bool
+}
+
+func (e *Endpoint) takeCall() *call {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if n := len(e.calls); n > 0 {
+		c := e.calls[n-1]
+		e.calls = e.calls[:n-1]
+		c.done.Store(false)
+		return c
+	}
+	return &call{waiter: e.driver.Waiter()}
+}
+
+func (e *Endpoint) putCall(c *call) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.calls = append(e.calls, c)
+}
+
+// An action is a blocking operation.
+type action struct {
+	op    Op
+	peer  *Peer  // nil: none
+	stage *stage // its memory; nil: none
+	// start asks the Host for it under a cookie, where it is driven.
+	start func(now core.Time, cookie uint64) error
+	// cancel takes it back; nil: that cannot be done.
+	cancel func(cookie uint64) bool
+}
+
+// run carries a blocking operation out and gives its memory back. When ctx ends before it, the operation goes on
+// by itself unless it can be taken back.
+func (e *Endpoint) run(ctx context.Context, a *action, take func(v *core.Event)) error {
+	c := e.takeCall()
+	defer e.putCall(c)
+	if ctx.Done() != nil {
+		defer context.AfterFunc(ctx, c.waiter.Wake)()
+	}
+	i, err := e.startWhenRoom(ctx, a, c)
+	if err == nil {
+		err = e.await(ctx, a, c, i)
+	}
+	if err == nil {
+		if take != nil {
+			take(&c.event)
+		}
+		err = reason(&c.event)
+	}
+	if a.stage != nil {
+		e.putStage(a.stage)
+	}
+	if err == nil {
+		return nil
+	}
+	if c.done.Load() && e.isClosed() {
+		err = ErrClosed
+	}
+	o := &OpError{Op: a.op, Remote: c.event.Remote, Err: err}
+	if a.peer != nil {
+		o.Peer = a.peer.Name()
+	}
+	return o
+}
+
+func (e *Endpoint) isClosed() (closed bool) {
+	return e.do(func(core.Time) { closed = e.closed }) != nil || closed
+}
+
+// startWhenRoom begins an operation, and waits until there is room for one.
+func (e *Endpoint) startWhenRoom(ctx context.Context, a *action, c *call) (i uint32, err error) {
+	for {
+		full := false
+		closed := e.do(func(now core.Time) {
+			if e.closed {
+				err = ErrClosed
+				return
+			}
+			if i = e.begin(a.op); i == 0 {
+				full = true
+				e.starved = append(e.starved, c)
+				return
+			}
+			if err = a.start(now, e.cookie(i)); err != nil {
+				e.release(i)
+				return
+			}
+			e.pending[i].call, e.pending[i].stage = c, a.stage
+		})
+		if closed != nil || err != nil || !full {
+			return i, firstOf(closed, err)
+		}
+		c.waiter.Wait(core.Never)
+		if err = context.Cause(ctx); err != nil {
+			e.do(func(core.Time) { e.starved = without(e.starved, c) })
+			return 0, err
+		}
+	}
+}
+
+// await waits for the end of operation i. When ctx ends first, it is taken back or left alone.
+func (e *Endpoint) await(ctx context.Context, a *action, c *call, i uint32) error {
+	for !c.done.Load() {
+		woken := c.waiter.Wait(core.Never)
+		if c.done.Load() {
+			break
+		}
+		err := context.Cause(ctx)
+		if err == nil && woken {
+			continue
+		}
+		gone := e.do(func(core.Time) {
+			if c.done.Load() {
+				return
+			}
+			if a.cancel != nil && !a.cancel(e.cookie(i)) {
+				err = nil // it has begun, and will end
+				return
+			}
+			e.pending[i].call = nil
+			if a.cancel != nil {
+				e.pending[i].stage = nil
+				e.release(i)
+			} else {
+				a.stage = nil // the packets under way still need it
+			}
+		})
+		if gone != nil {
+			return ErrClosed
+		}
+		if err != nil && !c.done.Load() {
+			return err
+		}
+		ctx = context.WithoutCancel(ctx)
+	}
+	return nil
+}
+
+func firstOf(errs ...error) error {
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func without(all []*call, c *call) []*call {
+	kept := all[:0]
+	for _, x := range all {
+		if x != c {
+			kept = append(kept, x)
+		}
+	}
+	return kept
+}

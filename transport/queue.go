@@ -1,0 +1,194 @@
+package transport
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"github.com/weft-transport/weft/transport/core"
+)
+
+// A Request is an operation for a Queue.
+type Request struct {
+	Op     Op     // OpWrite, OpRead, OpAtomic, OpFetchAtomic, OpSend, OpTaggedSend, OpDatagram or OpReceive
+	Peer   *Peer  // of all but OpReceive
+	Local  Slice  // where bytes come from or go to; it belongs to the endpoint until the Completion
+	Remote Remote // where they go to or come from; Key is the tag of OpTaggedSend
+	Match  Match  // of OpReceive
+	User   uint64 // comes back in the Completion
+
+	Options []Option // see there
+	// Of atomics: the operation, and its operand; of compare-and-swap also what is compared.
+	Atomic           AtomicOp
+	Type             DataType
+	Operand, Compare uint64
+}
+
+// A Completion says that an operation of a Queue is over.
+type Completion struct {
+	Op      Op
+	User    uint64
+	Err     error   // nil: it was carried out; an *OpError
+	Message Message // what an OpReceive has got
+	Fetched uint64  // what an OpFetchAtomic found
+}
+
+// A Queue keeps operations under way, and collects their Completions. One goroutine waits in it at a time; Post is safe
+// for concurrent use.
+type Queue struct {
+	endpoint *Endpoint
+	depth    int
+	waiter   core.Waiter
+
+	mu   sync.Mutex
+	done []Completion
+	used int // operations under way, and Completions that were not collected
+}
+
+// NewQueue makes a queue for so many operations at once, those included whose Completion was not collected.
+func (e *Endpoint) NewQueue(depth int) *Queue {
+	return &Queue{endpoint: e, depth: max(depth, 1), waiter: e.driver.Waiter()}
+}
+
+// Post begins operations, and returns how many. The error, an *OpError, says what is wrong with the next: ErrBusy if there
+// is no room for it until Completions are collected. It never blocks.
+func (q *Queue) Post(requests ...Request) (n int, err error) {
+	q.mu.Lock()
+	room := min(q.depth-q.used, len(requests))
+	q.used += room
+	q.mu.Unlock()
+	e := q.endpoint
+	closed := e.do(func(now core.Time) {
+		for n < room && err == nil {
+			if err = q.post(now, &requests[n]); err == nil {
+				n++
+			}
+		}
+	})
+	q.mu.Lock()
+	q.used -= room - n
+	q.mu.Unlock()
+	if err = firstOf(closed, err); err == nil && n < len(requests) {
+		err = fmt.Errorf("%w: the queue is %d deep", ErrBusy, q.depth)
+	}
+	if err == nil {
+		return n, nil
+	}
+	o := &OpError{Op: requests[min(n, len(requests)-1)].Op, Err: err}
+	if p := requests[min(n, len(requests)-1)].Peer; p != nil {
+		o.Peer = p.Name()
+	}
+	return n, o
+}
+
+// post begins one operation. It runs where the Host is driven.
+func (q *Queue) post(now core.Time, r *Request) error {
+	e := q.endpoint
+	if e.closed {
+		return ErrClosed
+	}
+	i := e.begin(r.Op)
+	if i == 0 {
+		return fmt.Errorf("%w: %d operations of the endpoint", ErrBusy, e.cfg.MaxPending)
+	}
+	e.pending[i].queue, e.pending[i].peer, e.pending[i].user = q, r.Peer, r.User
+	err := q.start(now, r, e.cookie(i))
+	if err != nil {
+		e.release(i)
+	}
+	return err
+}
+
+func (q *Queue) start(now core.Time, r *Request, cookie uint64) error {
+	e := q.endpoint
+	local := r.Local.memory
+	if local != nil && local.endpoint != e {
+		return fmt.Errorf("%w: memory of another endpoint", ErrConfig)
+	}
+	buffer := uint32(0)
+	if local != nil {
+		buffer = local.buffer
+	}
+	if r.Op == OpReceive {
+		v := r.Match.receive(uint64(r.Local.length))
+		v.Buffer, v.Offset, v.Cookie = buffer, uint64(r.Local.offset), cookie
+		return e.host.PostReceive(now, v)
+	}
+	if r.Op > OpDatagram {
+		return fmt.Errorf("%w: no operation of a queue", ErrConfig)
+	}
+	if r.Peer == nil || r.Peer.endpoint != e {
+		return fmt.Errorf("%w: a request needs a peer of the same endpoint", ErrConfig)
+	}
+	m := core.Message{To: r.Peer.addr, Op: coreOps[r.Op], Buffer: buffer, Offset: uint64(r.Local.offset), Length: uint64(r.Local.length),
+		RemoteKey: r.Remote.Key, RemoteOffset: r.Remote.Offset, Cookie: cookie, Atomic: r.Atomic, Type: r.Type, Operand: r.Operand, Data: r.Compare}
+	if r.Op == OpDatagram {
+		m.Mode = core.UUD
+	}
+	for _, o := range r.Options {
+		o(&m)
+	}
+	return e.host.Send(now, m)
+}
+
+var coreOps = [...]core.Op{core.OpWrite, core.OpRead, core.OpAtomic, core.OpFetchAtomic, core.OpSend, core.OpTaggedSend, core.OpDatagram}
+
+// push adds a Completion. It runs where the Host is driven.
+func (q *Queue) push(e *Endpoint, p *pending, v *core.Event) {
+	c := Completion{Op: p.op, User: p.user}
+	if p.op == OpReceive {
+		c.Message = e.message(v)
+	}
+	if p.op == OpFetchAtomic {
+		c.Fetched = v.Data
+	}
+	err := reason(v)
+	if e.closed {
+		err = ErrClosed
+	}
+	if err != nil {
+		o := &OpError{Op: p.op, Remote: v.Remote, Err: err}
+		if p.peer != nil {
+			o.Peer = p.peer.name // the Driver must not be asked here
+		}
+		c.Err = o
+	}
+	q.mu.Lock()
+	q.done = append(q.done, c)
+	q.mu.Unlock()
+	q.waiter.Wake()
+}
+
+// Poll moves Completions into buf, oldest first, and returns how many. It never blocks.
+func (q *Queue) Poll(buf []Completion) int {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	n := copy(buf, q.done)
+	q.done = append(q.done[:0], q.done[n:]...)
+	q.used -= n
+	return n
+}
+
+// Wait is Poll that waits for a Completion. It returns 0 when ctx ended, and when nothing is under way.
+func (q *Queue) Wait(ctx context.Context, buf []Completion) (int, error) {
+	if ctx.Done() != nil {
+		defer context.AfterFunc(ctx, q.waiter.Wake)()
+	}
+	for {
+		if n := q.Poll(buf); n > 0 || len(buf) == 0 || q.idle() {
+			return n, nil
+		}
+		if err := context.Cause(ctx); err != nil {
+			return 0, err
+		}
+		if !q.waiter.Wait(core.Never) {
+			return 0, ErrClosed
+		}
+	}
+}
+
+func (q *Queue) idle() bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.used == 0
+}
