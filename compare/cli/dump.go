@@ -27,6 +27,8 @@ type dumpCmd struct {
 	UETPort     uint16  `name:"uet-port" help:"UDP port of UET." default:"4793"`
 	EveryRETH   bool    `name:"every-reth" help:"All WRITE packets of RoCE v2 have a RETH, as weft's rocev2,loss=selective sends them."`
 	TrimmedDSCP []uint8 `name:"trimmed-dscp" help:"DSCP of trimmed packets: anywhere, at the last hop. 64: none." default:"${trimmed}" placeholder:"N,N"`
+
+	columns int // that a line may take; 0: any
 }
 
 // Help is the long help of the command.
@@ -101,14 +103,14 @@ func (c *dumpCmd) prepare(a *app, d *dissect.Dump) error {
 	if c.EveryRETH {
 		d.Decoder.Dialect = roce.EveryRETH
 	}
-	width := terminalWidth(a.stdout)
+	c.columns = terminalWidth(a.stdout)
 	if c.Width != nil {
-		width = *c.Width
+		c.columns = *c.Width
 	}
-	if width != 0 && width < 40 {
-		return fmt.Errorf("--width %d: expected 40 or more, or 0 for no folding", width)
+	if c.columns != 0 && c.columns < 40 {
+		return fmt.Errorf("--width %d: expected 40 or more, or 0 for no folding", c.columns)
 	}
-	lines := dissect.Lines{Width: width, Colour: terminalWidth(a.stdout) > 0 && os.Getenv("NO_COLOR") == "", Time: c.Time, Relative: c.Relative, NoHead: c.Quiet}
+	lines := dissect.Lines{Width: c.columns, Colour: terminalWidth(a.stdout) > 0 && os.Getenv("NO_COLOR") == "", Time: c.Time, Relative: c.Relative, NoHead: c.Quiet}
 	switch {
 	case c.Summary:
 	case c.JSON:
@@ -153,6 +155,6 @@ func (c *dumpCmd) finish(out *bufio.Writer, d *dissect.Dump, err error) {
 		if d.Printer != nil && d.Totals.Printed > 0 {
 			fmt.Fprintln(out)
 		}
-		dissect.Summary(out, d)
+		dissect.Summary(out, d, c.columns)
 	}
 }

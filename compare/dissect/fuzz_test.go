@@ -65,7 +65,7 @@ func FuzzDump(f *testing.F) {
 		}
 		fuzzed(t, file, &Tree{})
 		out := bufio.NewWriter(io.Discard)
-		Summary(out, d)
+		Summary(out, d, 90)
 		held := 0
 		for _, c := range d.Tracker.Contexts() {
 			for i := range c.Flows {

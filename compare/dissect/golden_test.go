@@ -56,7 +56,7 @@ func dump(t testing.TB, file []byte, d *Dump) (string, error) {
 func summary(d *Dump) string {
 	var text bytes.Buffer
 	out := bufio.NewWriter(&text)
-	Summary(out, d)
+	Summary(out, d, 0)
 	out.Flush()
 	return text.String()
 }

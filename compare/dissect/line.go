@@ -529,30 +529,34 @@ func (l *Lines) paint(g Grade, text string) string {
 
 const hanging = 8 // cells in front of the second line of a folded one
 
-// fold breaks a line that is too wide between words.
+// fold breaks a line that is too wide: between groups, which two spaces part, and within a group that is too wide
+// for a line of its own between words.
 func (l *Lines) fold(line string) string {
 	if l.Width <= 0 || visible(line) <= l.Width {
 		return line
 	}
 	var b strings.Builder
 	at := 0
-	for rest := line; rest != ""; {
-		space := len(rest) - len(strings.TrimLeft(rest, " "))
-		end := strings.IndexByte(rest[space:], ' ')
-		if end < 0 {
-			end = len(rest) - space
-		}
-		word := rest[space : space+end]
-		if at > hanging && at+space+visible(word) > l.Width {
+	put := func(space int, text string) {
+		if at > hanging && at+space+visible(text) > l.Width {
 			b.WriteString("\n" + strings.Repeat(" ", hanging))
-			at = hanging
-		} else {
-			b.WriteString(rest[:space])
-			at += space
+			at, space = hanging, 0
 		}
-		b.WriteString(word)
-		at += visible(word)
-		rest = rest[space+end:]
+		b.WriteString(strings.Repeat(" ", space) + text)
+		at += space + visible(text)
+	}
+	for line != "" {
+		space := len(line) - len(strings.TrimLeft(line, " "))
+		line = line[space:]
+		group, _, _ := strings.Cut(line, "  ")
+		line = line[len(group):]
+		if visible(group) <= l.Width-hanging {
+			put(space, group)
+			continue
+		}
+		for i, word := range strings.Split(group, " ") {
+			put([]int{space, 1}[min(i, 1)], word)
+		}
 	}
 	return b.String()
 }

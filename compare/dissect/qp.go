@@ -262,12 +262,33 @@ func (t *Tracker) reply(p *Packet) {
 	if h.Opcode.HasPayload() { // a response to a READ
 		t.readBack(p, f, psn)
 	}
-	if newly := t.advance(p, f, before+1); newly > 0 || !refused {
+	newly := t.advance(p, f, before+1)
+	if refused && syndrome == wire.NakSelective {
+		newly += f.selected(&h.Selective, p.Frame.Number)
+	}
+	if newly > 0 || !refused {
 		f.progress(p, newly)
 	}
 	if refused {
 		t.refuse(p, f, syndrome, psn)
 	}
+}
+
+// selected books what a selective NAK says has arrived out of order.
+func (f *flow) selected(s *wire.Selective, frame int64) (newly int64) {
+	base, arrived := f.extend(uint32(s.Base)), uint64(0)
+	if s.Flags&wire.FlagMap != 0 {
+		arrived = s.Bitmap
+	}
+	if s.Flags&wire.FlagSack != 0 {
+		arrived |= 1
+	}
+	for ; arrived != 0; base, arrived = base+1, arrived>>1 {
+		if arrived&1 != 0 && f.settle(base, frame) != nil {
+			newly++
+		}
+	}
+	return newly
 }
 
 // readBack books one response to a READ.

@@ -3,13 +3,15 @@ package dissect
 import (
 	"bufio"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
 )
 
-// Summary prints the totals and a table of the contexts.
-func Summary(out *bufio.Writer, d *Dump) {
+// Summary prints the totals and a table of the contexts, of which it leaves columns out if they do not fit into a width;
+// 0: none.
+func Summary(out *bufio.Writer, d *Dump, width int) {
 	t := &d.Totals
 	fmt.Fprintf(out, "%s, %s on the wire: %d UET, %d RoCE v2", count(t.Frames, "frame"), size(t.Bytes), t.UET, t.RoCE)
 	for i, name := range sorted(t.Others) {
@@ -36,14 +38,14 @@ func Summary(out *bufio.Writer, d *Dump) {
 		fmt.Fprintln(out)
 		types.print(out)
 	}
-	contexts(out, d.Tracker)
+	contexts(out, d.Tracker, width)
 }
 
 // contexts prints a row for each flow, that is one or two for each context.
-func contexts(out *bufio.Writer, t *Tracker) {
+func contexts(out *bufio.Writer, t *Tracker, width int) {
 	var reasons []string
 	rows := table{heads: []string{"context", "from", "to", "packets", "bytes", "messages", "failed", "gaps", "missing", "late", "retx", "spurious", "copies", "CE",
-		"trimmed", "refused", "CNP", "rtt min", "mean", "max", "state"}, left: 3}
+		"trimmed", "refused", "CNP", "rtt min", "rtt mean", "rtt max", "state"}, left: 3}
 	row := func(name, from, to string, s *Stats, state string) {
 		cells := []string{name, from, to}
 		for _, n := range []int64{s.Packets, s.Bytes, s.Messages, s.Failed, s.Gaps, s.Missing, s.Late, s.Again, s.Spurious, s.Copies, s.Marked, s.Trimmed, s.Refusals, s.CNPs} {
@@ -82,7 +84,11 @@ func contexts(out *bufio.Writer, t *Tracker) {
 	}
 	fmt.Fprintln(out)
 	rows.dropEmpty()
+	dropped := rows.fit(width)
 	rows.print(out)
+	if dropped != "" {
+		fmt.Fprintf(out, "  left out here: %s (--width 0 has all)\n", dropped)
+	}
 	if len(reasons) > 0 {
 		fmt.Fprintln(out, "\nrefused or failed")
 		for _, r := range reasons {
@@ -137,29 +143,55 @@ func (t *table) add(cells ...string) { t.rows = append(t.rows, cells) }
 // dropEmpty leaves out columns that hold nothing but dashes.
 func (t *table) dropEmpty() {
 	for i := len(t.heads) - 1; i >= 0; i-- {
-		filled := false
-		for _, r := range t.rows {
-			filled = filled || r[i] != "-" && r[i] != ""
-		}
-		if filled {
-			continue
-		}
-		t.heads = append(t.heads[:i:i], t.heads[i+1:]...)
-		for k, r := range t.rows {
-			t.rows[k] = append(r[:i:i], r[i+1:]...)
+		filled := func(r []string) bool { return r[i] != "-" && r[i] != "" }
+		if !slices.ContainsFunc(t.rows, filled) {
+			t.drop(i)
 		}
 	}
 }
 
-func (t *table) print(out *bufio.Writer) {
+func (t *table) drop(i int) {
+	t.heads = slices.Delete(t.heads, i, i+1)
+	for k := range t.rows {
+		t.rows[k] = slices.Delete(t.rows[k], i, i+1)
+	}
+}
+
+// spare are the columns that a table can do without, the first to go first.
+var spare = []string{"rtt max", "rtt min", "copies", "gaps", "late", "CE", "state", "CNP", "bytes"}
+
+// fit leaves out columns until the table is no wider than width, and returns which.
+func (t *table) fit(width int) string {
+	var dropped []string
+	for _, name := range spare {
+		total := 0
+		for _, w := range t.widths() {
+			total += 2 + w
+		}
+		if width == 0 || total <= width {
+			break
+		}
+		if i := slices.Index(t.heads, name); i >= 0 {
+			t.drop(i)
+			dropped = append(dropped, name)
+		}
+	}
+	return strings.Join(dropped, ", ")
+}
+
+func (t *table) widths() []int {
 	widths := make([]int, len(t.heads))
-	all := append([][]string{t.heads}, t.rows...)
-	for _, r := range all {
+	for _, r := range append([][]string{t.heads}, t.rows...) {
 		for i, cell := range r {
 			widths[i] = max(widths[i], utf8.RuneCountInString(cell))
 		}
 	}
-	for _, r := range all {
+	return widths
+}
+
+func (t *table) print(out *bufio.Writer) {
+	widths := t.widths()
+	for _, r := range append([][]string{t.heads}, t.rows...) {
 		line := ""
 		for i, cell := range r {
 			line += "  " + fit(cell, widths[i], i >= t.left && t.heads[i] != "state")
