@@ -3,8 +3,10 @@
 //
 // Every header is a struct. Put writes it into the caller's bytes and returns its length, the
 // matching Parse function reads it back by value; neither allocates, and Parse never looks
-// beyond the slice it was given. Multi-byte fields are big-endian. Reserved bits are sent as 0
-// and ignored on receipt. A packet is
+// beyond the slice it was given. A refusal is a Reason, to be counted; of BadNext, BadVersion, BadControl and BadPDCID the
+// fields are there all the same, for tools that show what they complain of. A Packet is all headers of one packet as a
+// value, with one Parse and one Put. Multi-byte fields are big-endian. Reserved bits are sent as 0 and ignored on
+// receipt. A packet is
 //
 //	UDP 4793 (source port = EV) | [TSS 12/16] | PDS | [SES] | payload | [CRC 4 or ICV 16]
 //
@@ -15,11 +17,13 @@
 //	|   type (5)   | next (4)  |   flags (7)   |
 //	+--------------+-----------+---------------+
 //
-// where next is the control type in a control packet. What a header means is the business of
+// where next is the control type in a control packet. Each header is drawn at its type: request.go, ack.go, nack.go,
+// ccx.go (vendor congestion control), control.go, connectionless.go (RUDI, UUD, TSS), then SES: ses_request.go,
+// ses_extension.go, ses_response.go, with their code points in ses_codes.go. What lies around a packet is in package encap. What a header means is the business of
 // package core; this package knows sizes, positions and numbers only.
 //
-// Source: UE Specification 1.0.x, section 3.5 (PDS) and 3.4 (SES), as far as public material tells;
-// docs/DEVIATIONS.md says what was chosen where descriptions disagree.
+// Source: UE Specification 1.0.x, section 3.5 (PDS) and 3.4 (SES), as far as public material tells, and packets of
+// the reference provider (testdata); docs/DEVIATIONS.md says what was chosen where descriptions disagree.
 package wire
 
 // Sizes of headers in bytes.
@@ -67,7 +71,7 @@ const (
 	OK         Reason = iota // not refused
 	Short                    // fewer bytes than the header needs
 	BadType                  // reserved packet type, or not the type asked for
-	BadNext                  // reserved next header, or one that does not go with the type
+	BadNext                  // reserved next header, or one that does not go with the type (what lies behind is unknown)
 	BadVersion               // SES version other than 0
 	BadControl               // reserved control type
 	BadPDCID                 // source PDCID 0 where a context must be named

@@ -182,6 +182,30 @@ func TestExtensionByOpcode(t *testing.T) {
 	require.Equal(t, []uint32{0x11111111, 0x22222222}, []uint32{first, second})
 }
 
+// The worked example of a first packet, UDP over IPv4, as one value; its trailer has the least significant byte first.
+func TestWorkedExample(t *testing.T) {
+	b := unhex(t, `45 02 00 68 00 00 40 00 40 11 b6 7f c0 00 02 01 c0 00 02 02 c3 50 12 b9 00 54 00 00 11 8c ff ff
+		00 12 34 56 01 01 00 00 01 0b 00 01 00 00 ab cd 00 01 00 02 00 00 00 00 00 00 10 00 00 00 00 07
+		00 00 00 00 00 00 2a 00 00 00 00 00 00 00 00 00 00 00 00 10 00 01 02 03 04 05 06 07 08 09 0a 0b 0c 0d 0e 0f bb b3 99 47`)
+	ip, why := encap.Parse(b, &encap.Default)
+	require.Equal(t, encap.OK, why)
+	got, refused := ParsePacket(b[ip.Payload:ip.End], LeastFirst)
+	require.Equal(t, OK, refused)
+	require.Equal(t, Packet{Has: HasPDS | HasSES, Type: TypeRUD, Next: NextStandard, Order: LeastFirst, SES: 12, Ext: 56, Payload: 56, Trailer: 72, End: 76,
+		Request:  Request{Type: TypeRUD, Next: NextStandard, Flags: RequestSyn | RequestAR, ClearOffset: -1, PSN: p0, SPDCID: 0x0101},
+		Standard: Standard{Opcode: OpWrite, Flags: SESRelative | SESStart | SESEnd, Target: job(2), MessageID: 1, BufferOffset: 0x1000, Initiator: 7, Key: 0x2a00, RequestLength: 16},
+		CRC:      0x4799b3bb}, got)
+	require.True(t, ip.CheckCRC(b, LeastFirst))
+
+	// The same, made from the values alone.
+	made := make([]byte, 128)
+	n := ip.Size()
+	end := n + got.Put(made[n:], b[84:100])
+	ip.Put(made, end-n)
+	require.True(t, ip.PutCRC(made, LeastFirst))
+	require.Equal(t, b, made[:end])
+}
+
 func BenchmarkPacketParse(b *testing.B) {
 	whole := encode(&Request{Type: TypeRUD, Next: NextStandard, PSN: 7, SPDCID: 1, DPDCID: 2}, &Standard{Opcode: OpWrite, RequestLength: 9})
 	var p Packet

@@ -47,6 +47,14 @@ var sesFlagNames = []flagName{{0x20, "dc"}, {0x10, "ie"}, {0x08, "rel"}, {0x04, 
 
 func (f SESFlags) String() string { return flagString(sesFlagNames, uint8(f)) }
 
+// Bits of a memory key (Standard.Key and Medium.Key of WRITE, READ and atomics).
+const (
+	KeyIdempotent uint64 = 1 << 63    // IDEMPOTENT_SAFE: the region may be accessed by RUDI
+	KeyOptimized  uint64 = 1 << 62    // OPTIMIZED: the small header may name it, by a resource index of its low 12 bits
+	KeyVendor     uint64 = 0xff << 48 // free for vendors; the reference provider marks keys it has chosen itself with the lowest
+	KeyRKey       uint64 = 1<<48 - 1  // what names the region
+)
+
 // A ResponseOp is the opcode of a semantic response, six bits.
 type ResponseOp uint8
 

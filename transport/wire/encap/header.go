@@ -114,7 +114,8 @@ type Header struct {
 	End       int // behind the last byte that is there: trailer included, Ethernet padding not
 
 	// Missing counts the bytes that a length field promises and that are not there: what a switch cut
-	// off, or what a capture left out.
+	// off, or what a capture left out. It may be 0 in a native packet that was cut, whose mended IP length is its only
+	// one: ask the DSCP first, as Rules.IsTrimmed does, and look for no trailer then.
 	Missing int
 }
 
