@@ -126,6 +126,9 @@ func (e *Endpoint) putResponse(v *controlEntry, b []byte) int {
 		return e.putStored(v, b)
 	}
 	s := wire.Response{Op: v.op, Code: v.result, MessageID: v.message, JobID: e.cfg.JobID, ModifiedLength: v.length}
+	if v.result == wire.RCNull { // of a request that is forgotten: nothing else is known
+		s.JobID = 0
+	}
 	return s.Put(b)
 }
 

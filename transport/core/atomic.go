@@ -32,13 +32,10 @@ func atomicWidth(t wire.DataType) int {
 	return 0
 }
 
-// swaps tells whether an operation has two operands of 16 bytes.
-func swaps(op wire.AtomicOp) bool { return op >= wire.AtomicCSwap && op <= wire.AtomicMSwap }
-
 // operandSize is the length of the operands on the wire, which is the request length.
 func operandSize(op wire.AtomicOp, t wire.DataType) int {
-	if swaps(op) {
-		return 32
+	if op.Swaps() {
+		return wire.CompareSwapSize - wire.AtomicSize
 	}
 	return atomicWidth(t)
 }
@@ -57,14 +54,11 @@ func (e *Endpoint) checkAtomic(m *Message) error {
 
 // putOperands writes the extension and the operands of an atomic, and returns their length.
 func putOperands(o *operation, b []byte) int {
-	x := wire.Atomic{Op: o.amo, DataType: o.dataType}
-	n := x.Put(b)
-	if swaps(o.amo) {
-		clear(b[n : n+32])
-		binary.BigEndian.PutUint64(b[n+8:], o.data)
-		binary.BigEndian.PutUint64(b[n+24:], o.operand)
-		return n + 32
+	x := wire.CompareSwap{Atomic: wire.Atomic{Op: o.amo, DataType: o.dataType}, CompareLow: o.data, SwapLow: o.operand}
+	if o.amo.Swaps() {
+		return x.Put(b)
 	}
+	n := x.Atomic.Put(b)
 	width := atomicWidth(o.dataType)
 	putBig(b[n:], o.operand, width)
 	return n + width
@@ -85,7 +79,7 @@ func getBig(b []byte) (v uint64) {
 
 // performAtomic carries out an atomic.
 func (e *Endpoint) performAtomic(p *Packet, s *wire.Standard, ses []byte, o *response) wire.NackCode {
-	var room [wire.AtomicSize + 32]byte
+	var room [wire.CompareSwapSize]byte
 	n := e.behind(p, int(p.HeaderLen)-len(ses)+wire.StandardSize, room[:])
 	x, why := wire.ParseAtomic(room[:n])
 	if why != wire.OK {
@@ -112,7 +106,7 @@ func (e *Endpoint) performAtomic(p *Packet, s *wire.Standard, ses []byte, o *res
 	}
 	operands := room[wire.AtomicSize : wire.AtomicSize+size]
 	operand, compare := getBig(operands[max(0, len(operands)-8):]), uint64(0)
-	if swaps(x.Op) {
+	if x.Op.Swaps() {
 		compare = getBig(operands[8:16])
 	}
 	old := uint64(0)

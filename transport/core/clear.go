@@ -171,10 +171,25 @@ func (e *Endpoint) clearCommand(now Time, i uint32) {
 		return
 	}
 	if limit := e.cfg.RTO.MaxRetries; limit >= 0 && int(pd.clears) > limit {
-		e.giveUp(now, i)
+		if pd.undone > 0 { // known from maps only, and nobody says what became of it
+			e.giveUp(now, i)
+		} else {
+			e.assumeCleared(now, i)
+		}
 		return
 	}
 	e.command(now, i, wire.ControlClear, 0, 0, pd.cleared)
 	pd.clears = min(pd.clears+1, 200)
-	pd.clearDue = now + e.cfg.ClearTime<<min(pd.clears, 10)
+	pd.clearDue = now + max(e.cfg.ClearTime, e.timeout(pd))<<min(pd.clears-1, 10)
+}
+
+// assumeCleared lets go of PSNs that are all answered, though no cumulative acknowledgement says so: a target need not
+// answer CLEAR_CMD, and the reference provider does not. The next request tells it CLEAR_PSN once more.
+func (e *Endpoint) assumeCleared(now Time, i uint32) {
+	pd := &e.pdcs[i]
+	for ; pd.una != pd.next; pd.una++ {
+		e.unlose(pd, pd.una, e.packet(pd, pd.una))
+	}
+	e.drained(now, i)
+	e.wake(i)
 }

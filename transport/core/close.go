@@ -17,6 +17,15 @@ func (e *Endpoint) finishQuiesce(now Time, i uint32) {
 	}
 }
 
+// CloseContexts closes every context that this endpoint has opened, each as soon as its messages have ended. Messages
+// that are sent later open new ones. Idle tells when all is over.
+func (e *Endpoint) CloseContexts(now Time) {
+	for i := uint32(1); i < uint32(len(e.pdcs)); i++ {
+		e.quiesce(i)
+		e.finishQuiesce(now, i)
+	}
+}
+
 // closeIdle closes a context that was idle for Config.IdleClose.
 func (e *Endpoint) closeIdle(now Time, i uint32) {
 	e.pdcs[i].idleDue = Never
@@ -209,7 +218,8 @@ func (e *Endpoint) handleClose(now Time, p *Packet, t uint32, h *wire.Control) {
 		e.refuse(now, p, g.own, h.SPDCID, h.PSN, wire.NackClosing, 0)
 		return
 	}
-	e.control.push(&controlEntry{at: now, peer: p.From, psn: h.PSN, own: g.own, remote: g.remote, ev: p.EV, kind: sendPlainAck})
+	// CACK stays before CLOSE_CMD, which is named, as the reference provider has it.
+	e.control.push(&controlEntry{at: now, peer: p.From, psn: h.PSN, payload: 1, own: g.own, remote: g.remote, ev: p.EV, kind: sendPlainAck})
 }
 
 // afterClose answers a request of a closed context: an old duplicate is dropped, a new one refused.

@@ -27,7 +27,7 @@ type controlKind uint8
 const (
 	sendAck      controlKind = iota + 1 // ACK_CC with a response
 	sendAckOnly                         // ACK_CC without
-	sendPlainAck                        // ACK: of CLOSE_CMD and of the reverse direction
+	sendPlainAck                        // ACK: of CLOSE_CMD and of the reverse direction; CACK is psn less payload
 	sendProbeAck                        // ACK_CC that answers a probe: psn holds the opaque value
 	sendNack
 	sendLooseAnswer // RUDI_RESP: psn holds the packet id, payload a looseAnswer
@@ -109,7 +109,7 @@ func (e *Endpoint) putControl(now Time, v *controlEntry, p *Packet) int {
 	case sendLooseAnswer:
 		return e.putLooseAnswer(v, p)
 	case sendPlainAck:
-		h := wire.Ack{Flags: wire.AckFlags(v.flags), CumPSN: v.psn, SPDCID: v.own, DPDCID: v.remote}
+		h := wire.Ack{Flags: wire.AckFlags(v.flags), CumPSN: v.psn - v.payload, Offset: int16(v.payload), SPDCID: v.own, DPDCID: v.remote}
 		return h.Put(b)
 	}
 	return e.putAck(now, v, b)

@@ -19,8 +19,8 @@
 //	       |           v                               |     v
 //	  HandlePacket  Transmit                  HandlePacket  Transmit
 //
-// A message is a remote write. It is cut into packets of the payload MTU, each a request with a
-// standard semantic header, and goes through a packet delivery context (PDC), which gives every
+// A message is a remote write, unless its Op says otherwise. It is cut into packets of the payload MTU, each a request
+// with a standard semantic header, and goes through a packet delivery context (PDC), which gives every
 // packet a sequence number (PSN). All PDCs to one peer share a congestion control context: one
 // congestion.Controller, one spray.Sprayer. The carrier pulls packets with Transmit; nothing is
 // queued for the link. The target places payloads in any order, counts the bytes of each message
@@ -35,11 +35,31 @@
 // uint32; windows are rings and bitmaps by PSN that grow as they are used and are given back when
 // nothing is outstanding. No call allocates once these have their size.
 //
+// # Semantics
+//
+// seam.go has what an application may ask for. Plain writes are what the rest of the package is built around; what
+// is special about another message is an operation beside it (operation.go), and what becomes of it is in
+// outcome.go. At the target, perform.go gives a request to its file:
+//
+//	operation                    initiator          target                    what comes back
+//	OpWrite, with data           operation.go       inbound.go                default response
+//	OpRead                       read.go            read.go, reverse.go       in the ACK, or as requests of the target
+//	OpAtomic, OpFetchAtomic      atomic.go          atomic.go                 in the ACK
+//	OpSend, OpTaggedSend         operation.go       sends.go, arrival.go,     default response, or a refusal
+//	                                                receive.go
+//	  Deferrable                 defer.go           defer.go                  and a ready-to-restart
+//	  Rendezvous                 rendezvous.go      rendezvous.go             and a read
+//	mode RUDI                    loose.go           looserecv.go              a response without context
+//	mode UUD                     loose.go           looserecv.go              nothing
+//
+// Whatever must not be lost, an error, a deferral, or data, is kept by the target until the initiator
+// clears it (clear.go). Success is not kept: it is made up again.
+//
 // # What is not here
 //
-// Secure contexts (TSS), receiver credits (RCCC), rendezvous, reads, sends with matching, atomics,
-// RUDI and UUD. Their formats are in package wire. Where this package does otherwise than the UE
-// Specification or the reference provider, the code says so where it does; in short:
+// Secure contexts (TSS) and receiver credits (RCCC). Their formats are in package wire. Where this package does
+// otherwise than the UE Specification or the reference provider, the code says so where it does, and docs/DEVIATIONS.md
+// and docs/REPLAY.md have lists; in short:
 //
 //   - a trimmed packet is sent again any number of times; Max_NACK_Retx_Cnt limits refusals for
 //     want of resources only

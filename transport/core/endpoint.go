@@ -23,24 +23,25 @@ import (
 //	close.go     the end of a context
 //	pdc.go       source contexts and their states;  target.go the target's half
 //	window.go    room for PSNs;  control.go the queue of control packets
+//	perform.go   requests that are more than a write (doc.go has the list)
 //
 // The state of an endpoint is in slabs, and the first entries of all of them lie behind each other in
 // the Endpoint itself (nest): an endpoint with one peer is one piece of memory. In a run of thousands of
 // endpoints every call finds its own cold, and scattered over twenty pages it cost four times as much as
 // the work (docs/PERFORMANCE.md). The fields are in the order of heat.
 type Endpoint struct {
-	cfg        *Config // shared by a Family
-	self       Addr
-	mpr        uint32
-	nominalMTU int64      // bytes of a full packet as congestion control counts it
-	fullUnits  int64      // and in units
-	plainUnits bool       // a unit of nominal size is 256 bytes
-	readAhead  uint32     // answers with data that a PDC asks for before they come
-	initiator  uint32     // id that requests carry
-	loose      looseQueue // requests without context: RUDI and UUD
-	timers     timers
-	control    controlQueue
-	counters   Counters
+	cfg          *Config // shared by a Family
+	self         Addr
+	mpr          uint32
+	nominalMTU   int64  // bytes of a full packet as congestion control counts it
+	fullUnits    int64  // and in units
+	plainUnits   bool   // a unit of nominal size is 256 bytes
+	readAhead    uint32 // answers with data that a PDC asks for before they come
+	initiator    uint32 // id that requests carry
+	loosePending uint32 // what loose has to send: 0 costs Transmit one comparison
+	timers       timers
+	control      controlQueue
+	counters     Counters
 
 	// As source: contexts, PDCs, messages, records of sent packets. Index 0 of a slab is unused.
 	rtxReady                     chain // contexts that may have something to send again
@@ -64,16 +65,6 @@ type Endpoint struct {
 	bySyn     lookup // {peer, its PDCID} to target
 	byMessage lookup // {target, message id} to inbound
 
-	// Operations other than plain writes, at both ends.
-	operations       []operation
-	operationsFree   uint32
-	byRead           lookup // {PDC, message id} to message
-	byToken          lookup // restart token or rendezvous key to message
-	tokens           uint32 // last one given
-	receiving        receiving
-	looseAnswers     []looseAnswer
-	looseAnswersFree uint32
-
 	events eventQueue
 	memory bufferTable
 
@@ -92,6 +83,17 @@ type Endpoint struct {
 	responsesUsed int
 	sendRoom      blocks
 	recvRoom      blocks
+
+	// Operations other than plain writes, at both ends.
+	operations       []operation
+	operationsFree   uint32
+	byRead           lookup // {PDC, message id} to message
+	byToken          lookup // restart token or rendezvous key to message
+	tokens           uint32 // last one given
+	receiving        receiving
+	loose            looseQueue // requests without context: RUDI and UUD
+	looseAnswers     []looseAnswer
+	looseAnswersFree uint32
 
 	nest nest
 }
@@ -215,6 +217,6 @@ func (e *Endpoint) Transmit(now Time, pull Pull, p *Packet) bool {
 	}
 	return e.probing.tail != 0 && e.sendProbe(now, p) ||
 		e.rtxReady.tail != 0 && e.sendAgain(now, p) ||
-		e.loose.waiting != 0 && e.sendLoosePacket(now, p) ||
+		e.loosePending != 0 && e.sendLoosePacket(now, p) ||
 		e.dataReady.tail != 0 && e.sendData(now, p)
 }

@@ -20,8 +20,41 @@ func fuzzed(t testing.TB) *pair {
 	p.send(30 * 1024)
 	p.send(10, toBuffer(995))
 	require.NoError(t, p.B().Send(0, Message{To: 1, Length: 5000, Mode: ROD}))
+	busy(t, p)
 	p.runFor(7 * us)
 	return p
+}
+
+// busy gives both ends something of every operation to do: what has its receive, what waits for one, and what never
+// gets one.
+func busy(t testing.TB, p *pair) {
+	for end, e := range p.ends {
+		to := Addr(2 - end)
+		for i := range uint64(3) {
+			require.NoError(t, e.PostReceive(p.now, Receive{Buffer: 1, Length: 900, Cookie: i}))
+			require.NoError(t, e.PostReceive(p.now, Receive{Tagged: true, Tag: i, Ignore: 4, Length: 9000}))
+		}
+		for i, m := range []Message{
+			{Op: OpRead, Length: 9000}, {Op: OpRead, Length: 9, Buffer: 1, RemoteKey: 1}, {Op: OpSend, Length: 700, Buffer: 1}, {Op: OpSend, Length: 9000},
+			{Op: OpTaggedSend, Length: 5000, RemoteKey: 5}, {Op: OpTaggedSend, Mode: ROD, Length: 5000, RemoteKey: 99},
+			{Op: OpTaggedSend, Flags: Deferrable, Length: 20_000, RemoteKey: 77}, {Op: OpTaggedSend, Flags: Rendezvous, Length: 20_000, RemoteKey: 2},
+			{Op: OpTaggedSend, Flags: Rendezvous, Length: 20_000, RemoteKey: 78}, {Op: OpSend, Flags: WithData | DeliveryComplete, Length: 2000},
+			{Op: OpFetchAtomic, Atomic: wire.AtomicSum, Type: wire.TypeUint64, Operand: 1, RemoteKey: 1}, {Flags: WithData, Length: 3000},
+			{Op: OpAtomic, Atomic: wire.AtomicCSwap, Type: wire.TypeUint32, RemoteKey: 1}, {Mode: RUDI, Length: 3000, RemoteKey: IdempotentKey},
+			{Mode: RUDI, Op: OpRead, Length: 3000, RemoteKey: IdempotentKey}, {Mode: UUD, Op: OpDatagram, Length: 100},
+		} {
+			m.To, m.Cookie = to, uint64(i)
+			require.NoError(t, e.Send(p.now, m))
+		}
+	}
+}
+
+// both is a PDS header with a semantic header behind it.
+type both struct{ pds, ses interface{ Put([]byte) int } }
+
+func (h *both) Put(b []byte) int {
+	n := h.pds.Put(b)
+	return n + h.ses.Put(b[n:])
 }
 
 // FuzzHandlePacket feeds arbitrary headers to an endpoint in the middle of its work: nothing may
@@ -36,6 +69,20 @@ func FuzzHandlePacket(f *testing.F) {
 		&wire.AckCC{Ack: wire.Ack{CumPSN: pd.una + 3, Offset: 2, SPDCID: pd.remote, DPDCID: 1}, Sack: 0xff0f, SackOffset: 1, RcvdBytes: pd.received + 9, OOO: 400},
 		&wire.Ack{Flags: wire.AckClose, CumPSN: pd.una, SPDCID: pd.remote, DPDCID: 1},
 		&wire.Nack{Code: wire.NackTrimmed, PSN: pd.una, SPDCID: pd.remote, DPDCID: 1},
+		&both{&wire.Request{Type: wire.TypeRUD, Next: wire.NextStandard, PSN: pd.next, SPDCID: 1, DPDCID: pd.remote},
+			&wire.Standard{Opcode: wire.OpDeferrableSend, Flags: wire.SESRelative | wire.SESStart, MessageID: 99, RequestLength: 5000, BufferOffset: 1<<32 | 1}},
+		&both{&wire.Request{Type: wire.TypeRUD, Next: wire.NextStandard, PSN: pd.next, SPDCID: 1, DPDCID: pd.remote},
+			&wire.Standard{Opcode: wire.OpDeferrableRTR, Flags: wire.SESRelative | wire.SESStart | wire.SESEnd, MessageID: 99, Key: 1<<32 | 1}},
+		&both{&wire.Request{Type: wire.TypeRUD, Next: wire.NextStandard, PSN: pd.next, SPDCID: 1, DPDCID: pd.remote},
+			&wire.Standard{Opcode: wire.OpRead, Flags: wire.SESRelative | wire.SESStart, MessageID: 99, RequestLength: 5000, Key: rendezvousKey | 2}},
+		&both{&wire.Request{Type: wire.TypeRUD, Next: wire.NextResponseData, PSN: pd.start, SPDCID: pd.remote, DPDCID: 1},
+			&wire.ResponseData{Op: wire.RespWithData, Code: wire.RCOK, ReadMessageID: 2, PayloadLength: 100}},
+		&both{&wire.Ack{Next: wire.NextResponseData, Flags: wire.AckClear, CumPSN: pd.una, Offset: 3, SPDCID: pd.remote, DPDCID: 1},
+			&wire.ResponseData{Op: wire.RespWithData, Code: wire.RCOK, ReadMessageID: 3, PayloadLength: 8}},
+		&both{&wire.Ack{Next: wire.NextResponse, Flags: wire.AckClear, CumPSN: pd.una, Offset: 5, SPDCID: pd.remote, DPDCID: 1},
+			&wire.Response{Op: wire.RespResponse, Code: wire.RCNoMatch}},
+		&both{&wire.RUDI{Type: wire.TypeRUDI, Next: wire.NextStandard, PacketID: 7}, &wire.Standard{Opcode: wire.OpRead, Flags: wire.SESRelative | wire.SESStart, Key: IdempotentKey, RequestLength: 50}},
+		&both{&wire.RUDI{Type: wire.TypeRUDIResp, Next: wire.NextResponseData, PacketID: 4}, &wire.ResponseData{Op: wire.RespWithData, Code: wire.RCOK, PayloadLength: 1024}},
 		&wire.Nack{Code: wire.NackRODOOO, PSN: pd.una, SPDCID: pd.remote, DPDCID: 1, Payload: pd.una},
 	}
 	for c := wire.ControlNOOP; c <= wire.ControlNegotiation; c++ {
@@ -43,7 +90,7 @@ func FuzzHandlePacket(f *testing.F) {
 			&wire.Control{Control: c, PSN: 7, SPDCID: pd.remote, DPDCID: 1, Payload: pd.una})
 	}
 	for _, h := range headers {
-		b := make([]byte, 64)
+		b := make([]byte, 96)
 		n := h.Put(b)
 		f.Add(b[:n], uint8(0), uint32(0), uint16(1))
 		f.Add(b[:], uint8(0), uint32(100), uint16(1))
@@ -82,6 +129,7 @@ func TestRandomHeaders(t *testing.T) {
 		return fate{}
 	}
 	p.send(50 * 1024)
+	busy(t, p)
 	p.runFor(20 * us)
 	for n := range 20_000 {
 		out := kept[r.below(len(kept))]
@@ -98,6 +146,9 @@ func TestRandomHeaders(t *testing.T) {
 		if n%50 == 0 {
 			p.events[0], p.events[1] = nil, nil
 			require.NoError(t, p.A().Send(p.now, Message{To: 2, Length: uint64(r.below(20_000))}))
+			if n%1000 == 0 {
+				busy(t, p)
+			}
 			p.runFor(Time(r.below(30)) * us)
 		}
 	}

@@ -17,7 +17,6 @@ const maxLoose = 256
 type looseQueue struct {
 	first, last uint32 // messages with packets to send
 	again       chain  // packets to send again
-	waiting     uint32 // messages in the queue and packets to send again: 0 costs Transmit one comparison
 	packets     []loosePacket
 	link        []uint32
 	free        uint32
@@ -55,7 +54,7 @@ func (e *Endpoint) sendLoose(now Time, m *Message, mi uint32) {
 		e.messages[q.last].next = mi
 	}
 	q.last, msg.next = mi, 0
-	q.waiting++
+	e.loosePending++
 }
 
 // sendLoosePacket fills p with the next packet without context; false if the window lets none go.
@@ -68,7 +67,7 @@ func (e *Endpoint) sendLoosePacket(now Time, p *Packet) bool {
 			return false
 		}
 		q.again.pop(q.link)
-		q.waiting--
+		e.loosePending--
 		if v.tries < 255 {
 			v.tries++
 		}
@@ -104,7 +103,7 @@ func (e *Endpoint) sendLoosePacket(now Time, p *Packet) bool {
 			q.last = 0
 		}
 		m.next = 0
-		q.waiting--
+		e.loosePending--
 	}
 	if o.mode == UUD {
 		e.launchDatagram(now, ci, mi, p)
@@ -234,7 +233,7 @@ func (e *Endpoint) looseAgain(now Time, k uint32, cause congestion.Cause) {
 	e.signal(now, v.context, congestion.Signal{Cause: cause, RTT: now - v.sentAt}, v.units)
 	if q.link[k] == 0 {
 		q.again.push(q.link, k)
-		q.waiting++
+		e.loosePending++
 	}
 }
 
@@ -254,7 +253,7 @@ func (e *Endpoint) endLoose(now Time, k uint32, why ErrCode, remote wire.ReturnC
 	e.landed(v)
 	if q.link[k] != 0 {
 		q.again.remove(q.link, k)
-		q.waiting--
+		e.loosePending--
 	}
 	q.byID.remove(uint64(v.id) + 1)
 	e.kick(v.context)
@@ -285,6 +284,6 @@ func (e *Endpoint) dropLoose(mi uint32) {
 			q.last = 0
 		}
 		m.next, m.sent = 0, m.chunks
-		q.waiting--
+		e.loosePending--
 	}
 }

@@ -84,7 +84,7 @@ func (e *Endpoint) perform(now Time, p *Packet, t uint32, r *wire.Request, s *wi
 // addressed tells whether a request is for this process and one of its resource indices.
 func (e *Endpoint) addressed(s *wire.Standard) wire.ReturnCode {
 	switch {
-	case s.JobID != e.cfg.JobID && s.Flags&wire.SESRelative != 0:
+	case s.JobID != e.cfg.JobID: // with absolute addressing too: there it authorises
 		return wire.RCBadJobID
 	case s.PIDOnFEP != e.cfg.PIDOnFEP:
 		return wire.RCUndeliverable

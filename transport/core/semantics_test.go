@@ -58,7 +58,7 @@ func (p *pair) settle() {
 		require.Zero(p.t, e.byRead.used, "reads that never ended")
 		require.Zero(p.t, e.byToken.used, "tokens that nobody knows")
 		require.Zero(p.t, e.loose.used)
-		require.Zero(p.t, e.loose.waiting)
+		require.Zero(p.t, e.loosePending)
 		require.Zero(p.t, e.receiving.waiting)
 		require.Zero(p.t, e.receiving.restarting)
 		for _, m := range e.messages[1:] {

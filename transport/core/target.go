@@ -60,7 +60,7 @@ func (e *Endpoint) findTarget(now Time, p *Packet, own, remote uint16, psn uint3
 		return 0
 	}
 	if g := &e.targets[t]; g.peer != p.From || g.remote != remote || g.own != own {
-		e.refuse(now, p, 0, remote, psn, wire.NackHdrMismatch, 0)
+		e.refuse(now, p, own, remote, psn, wire.NackHdrMismatch, 0) // as the reference provider; some descriptions have 0
 		return 0
 	}
 	e.targets[t].seen = now
