@@ -69,7 +69,7 @@ func (c *conversation) ReadAt(_ uint32, offset uint64, dst []byte) { copy(dst, c
 func (c *conversation) isRequest(p *caught) bool { return p.v.Opcode.IsRequest() }
 
 // conversations reads a capture. A queue pair's number at A is what B's answers are sent to.
-func conversations(t *testing.T, name string) []*conversation {
+func conversations(t testing.TB, name string) []*conversation {
 	t.Helper()
 	files, err := wiretest.Read(os.DirFS("wire/testdata"))
 	require.NoError(t, err)

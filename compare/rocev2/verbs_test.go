@@ -496,8 +496,8 @@ func verbsSwarm(t *testing.T, r *rand.Rand) {
 			originals = originals[1:]
 		}
 	}
-	require.Equal(t, model, p.memB)
-	require.Equal(t, want, p.memA)
+	require.Equal(t, model, p.memB, "what WRITEs, SENDs and atomics left")
+	require.Equal(t, want, p.memA, "what READs and atomics brought")
 }
 
 // needReceive returns the verbs posted at A that need a receive, in order.
