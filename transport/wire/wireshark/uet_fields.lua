@@ -1,13 +1,12 @@
 -- What can be filtered: all fields and expert notes, under one name.
--- Every name is listed with its meaning in README.md, which a test compares with what Wireshark registered.
 
 local yesno = { "set", "not set" }
 
--- with returns names with the reserved and vendor ranges filled in, so that no code is without a word.
-local function with(names, last, vendor)
+-- with returns names with the reserved codes filled in, so that no code is without a word.
+local function with(names, last)
   local all = {}
   for code = 0, last do
-    all[code] = names[code] or (vendor and code >= vendor[1] and code <= vendor[2] and "vendor") or "reserved"
+    all[code] = names[code] or "reserved"
   end
   return all
 end
@@ -77,7 +76,7 @@ return function(name, codes)
   add("pds.ack_psn", u32, "ACK PSN", DEC)
   add("pds.probe_opaque", u16, "Probe opaque", HEX)
   add("pds.cack_psn", u32, "Cumulative ACK PSN", DEC)
-  add("pds.cc_type", u8, "CC type", DEC, with(codes.cc, 15, { 14, 15 }), 0xF0)
+  add("pds.cc_type", u8, "CC type", DEC, with(codes.cc, 15), 0xF0)
   add("pds.cc_flags", u8, "CC flags", HEX, nil, 0x0F)
   add("pds.mpr", u8, "Maximum PSN range (128 PSNs)", DEC)
   add("pds.sack_psn_offset", ProtoField.int16, "SACK PSN offset", DEC)
@@ -105,7 +104,7 @@ return function(name, codes)
 
   -- SES requests.
   add("ses", ProtoField.none, "Semantics (SES)")
-  add("ses.opcode", u8, "Opcode", HEX, with(codes.opcode, 63, { 0x30, 0x3E }), 0x3F)
+  add("ses.opcode", u8, "Opcode", HEX, with(codes.opcode, 63), 0x3F)
   add("ses.version", u8, "Version", DEC, nil, 0xC0)
   add("ses.flags", u8, "Flags", HEX, nil, 0x3F)
   for _, flag in ipairs({
@@ -140,17 +139,17 @@ return function(name, codes)
   add("ses.rendezvous.read_offset", u64, "Read offset", HEX)
   add("ses.rendezvous.read_key", u64, "Read key", HEX)
   add("ses.atomic", ProtoField.none, "Atomic extension")
-  add("ses.atomic.opcode", u8, "Atomic opcode", HEX, with(codes.atomic, 255, { 0xE0, 0xFE }))
-  add("ses.atomic.datatype", u8, "Data type", HEX, with(codes.datatype, 255, { 0xE0, 0xFE }))
+  add("ses.atomic.opcode", u8, "Atomic opcode", HEX, with(codes.atomic, 255))
+  add("ses.atomic.datatype", u8, "Data type", HEX, with(codes.datatype, 255))
   add("ses.atomic.semantic_control", u8, "Semantic control", HEX)
   add("ses.atomic.reserved", u8, "Reserved", HEX)
   add("ses.atomic.compare", ProtoField.bytes, "Compare value")
   add("ses.atomic.swap", ProtoField.bytes, "Swap value")
 
   -- SES responses.
-  add("ses.rsp.list", u8, "List", DEC, with(codes.list, 3, { 2, 3 }), 0xC0)
-  add("ses.rsp.opcode", u8, "Response opcode", HEX, with(codes.response, 63, { 0x30, 0x3F }), 0x3F)
-  add("ses.rsp.return_code", u8, "Return code", HEX, with(codes.code, 63, { 0x30, 0x37 }), 0x3F)
+  add("ses.rsp.list", u8, "List", DEC, with(codes.list, 3), 0xC0)
+  add("ses.rsp.opcode", u8, "Response opcode", HEX, with(codes.response, 63), 0x3F)
+  add("ses.rsp.return_code", u8, "Return code", HEX, with(codes.code, 63), 0x3F)
   add("ses.rsp.modified_length", u32, "Modified length", DEC)
   add("ses.rsp.read_message_id", u16, "Message id of the read", DEC)
   add("ses.rsp.payload_length", u16, "Payload length", DEC, nil, 0x3FFF)
@@ -168,8 +167,8 @@ return function(name, codes)
   link("duplicate_ack_of", "First such ACK in frame", frametype.DUP_ACK)
   link("read_in", "The data was asked for in frame", frametype.REQUEST)
   add("analysis.duplicate_ack_number", u32, "Duplicate ACK number", DEC)
-  add("analysis.rtt", ProtoField.double, "Time since that packet (s)")
-  add("analysis.rto", ProtoField.double, "Time since it was last sent (s)")
+  add("analysis.rtt", ProtoField.relative_time, "Time since that packet")
+  add("analysis.rto", ProtoField.relative_time, "Time since it was last sent")
   add("analysis.newly_acked", u32, "Packets acknowledged for the first time", DEC)
   add("analysis.missing", u32, "PSNs before this one not seen yet", DEC)
 

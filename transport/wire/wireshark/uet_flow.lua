@@ -137,7 +137,6 @@ local function sent(note, stream, side, h, at)
     local ahead = diff(h.psn, p.expected)
     if ahead > 0 and not at.partial then
       note.missing = ahead
-      note.missing_from = p.expected
     elseif ahead < 0 and not note.unseen then
       note.late = true
     end

@@ -15,6 +15,11 @@ return function(K)
 
   local function word(names, code) return names[code] or string.format("reserved %d", code) end
 
+  local function interval(seconds)
+    local whole = math.floor(seconds)
+    return NSTime.new(whole, math.floor((seconds - whole) * 1e9 + 0.5))
+  end
+
   local function computed(tree, field, range, value)
     return tree:add(field, range, value):set_generated()
   end
@@ -303,15 +308,13 @@ return function(K)
     end
     if note.rto then
       link("retransmission_of", note.retransmission_of)
-      local what, mark = "Retransmission of frame %d, %.6f s after it was last sent", "[Retransmission of %d]"
-      if note.reused then what, mark = "PSN of frame %d used again for another packet, %.6f s later", "[PSN of %d again]"
-      elseif note.doubled and h.type ~= 4 then what, mark = "Frame %d again %.6f s later, without the retransmission flag", "[Duplicate of %d]" end
-      local item = computed(tree, f["analysis.rto"], range, note.rto)
-      item:add_proto_expert_info(e.retransmission, string.format(what, note.retransmission_of, note.rto))
+      local what, mark = "Retransmission", "[Retransmission of %d]"
+      if note.reused then what, mark = "PSN used again for another packet", "[PSN of %d again]"
+      elseif note.doubled and h.type ~= 4 then what, mark = "The same packet again, without the retransmission flag", "[Duplicate of %d]" end
+      computed(tree, f["analysis.rto"], range, interval(note.rto)):add_proto_expert_info(e.retransmission, what)
       c.mark(string.format(mark, note.retransmission_of))
     elseif note.retransmission_of then
-      link("retransmission_of", note.retransmission_of):add_proto_expert_info(e.retransmission,
-        string.format("Retransmission of frame %d, which was not seen on this interface", note.retransmission_of))
+      link("retransmission_of", note.retransmission_of):add_proto_expert_info(e.retransmission, "Retransmission of a packet that was not seen on this interface")
       c.mark(string.format("[Retransmission of %d]", note.retransmission_of))
     elseif note.unseen then
       tree:add_proto_expert_info(e.retransmission, "Retransmission of a packet that was not captured")
@@ -319,20 +322,18 @@ return function(K)
     end
     link("copy_of", note.copy_of)
     if note.missing then
-      computed(tree, f["analysis.missing"], range, note.missing):add_proto_expert_info(e.gap,
-        string.format("%d PSN%s before this one not seen yet, from %d", note.missing, note.missing == 1 and "" or "s", note.missing_from))
+      computed(tree, f["analysis.missing"], range, note.missing):add_proto_expert_info(e.gap, "PSNs before this one not seen yet")
       c.mark(string.format("[%d missing]", note.missing))
     elseif note.late then
       tree:add_proto_expert_info(e.out_of_order, "A later PSN came first")
       c.mark("[Out of order]")
     end
     link("request_in", note.request_in)
-    if note.rtt then computed(tree, f["analysis.rtt"], range, note.rtt) end
+    if note.rtt then computed(tree, f["analysis.rtt"], range, interval(note.rtt)) end
     if note.newly then computed(tree, f["analysis.newly_acked"], range, note.newly) end
     if note.duplicate then
       link("duplicate_ack_of", note.duplicate_of)
-      computed(tree, f["analysis.duplicate_ack_number"], range, note.duplicate):add_proto_expert_info(e.duplicate_ack,
-        string.format("Duplicate ACK of frame %d, number %d", note.duplicate_of, note.duplicate))
+      computed(tree, f["analysis.duplicate_ack_number"], range, note.duplicate):add_proto_expert_info(e.duplicate_ack, "Duplicate ACK")
       c.mark(string.format("[Dup ACK %d#%d]", note.duplicate_of, note.duplicate))
     end
     if note.record then

@@ -11,7 +11,7 @@ return function(K)
   local deferrable = { [0x08] = true, [0x0B] = true }
 
   local function opcode_name(code)
-    return codes.opcode[code] or (code >= 0x30 and code < 0x3F and "vendor" or "reserved") .. string.format(" 0x%02x", code)
+    return codes.opcode[code] or string.format("reserved 0x%02x", code)
   end
 
   -- common shows the twelve bytes that all requests start with.
