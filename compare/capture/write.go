@@ -56,8 +56,9 @@ func NewWriter(file io.Writer, program, comment string, ports []Port, limits Lim
 	describe := func(p Port) pcapgo.NgInterface {
 		return pcapgo.NgInterface{Name: p.Name, Description: p.Description, LinkType: layers.LinkTypeEthernet, SnapLength: uint32(limits.Snap)}
 	}
-	out, err := pcapgo.NewNgWriterInterface(bufio.NewWriterSize(file, 1<<16), describe(ports[0]),
-		pcapgo.NgWriterOptions{SectionInfo: pcapgo.NgSectionInfo{Application: program, Comment: comment}})
+	const longest = 1<<16 - 1 // bytes of a text in the file
+	section := pcapgo.NgSectionInfo{Application: program, Comment: comment[:min(len(comment), longest)]}
+	out, err := pcapgo.NewNgWriterInterface(bufio.NewWriterSize(file, 1<<16), describe(ports[0]), pcapgo.NgWriterOptions{SectionInfo: section})
 	if err != nil {
 		return nil, err
 	}

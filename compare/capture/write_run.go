@@ -26,14 +26,21 @@ const (
 // were when it happened; the comment says why. They are on no other interface that they did not reach.
 const DropsPort = "dropped"
 
-// A Recording writes what happens on a fabric, as a tap of it, into a file. The comments of a frame say
+// A Run is what a Recording must know of the run that it records.
+type Run struct {
+	Network *emulator.Network
+	Classes []emulator.Class
+	Proto   core.Proto // of all packets; one that Frames knows
+	Framer  Framer
+	Program string // that made the file
+	Comment string // on the whole file
+}
+
+// A Recording writes what happens on a fabric into a file: See is for emulator.Fabric.Tap. The comments of a frame say
 // where it was dropped, trimmed, marked or damaged, and why. Pause frames are recorded where they arrive.
 type Recording struct {
-	Framer
+	run     Run
 	out     *Writer
-	net     *emulator.Network
-	classes []emulator.Class
-	proto   core.Proto
 	place   Place
 	drops   int    // index of DropsPort
 	packets uint64 // sent so far
@@ -56,13 +63,15 @@ type incident struct {
 	queued int64
 }
 
-// NewRecording begins a file: comment says what the file holds. The fabric has these classes and carries
-// one protocol, which Frames knows; the caller completes the Framer and taps the fabric with See.
-func NewRecording(file io.Writer, n *emulator.Network, classes []emulator.Class, proto core.Proto, place Place, program, comment string, limits Limits) (*Recording, error) {
-	ports := portsOf(n, place)
-	out, err := NewWriter(file, program, comment, ports, limits)
-	return &Recording{out: out, net: n, classes: classes, proto: proto, place: place, drops: len(ports) - 1}, err
+// NewRecording begins the file of a run.
+func NewRecording(file io.Writer, run Run, place Place, limits Limits) (*Recording, error) {
+	ports := portsOf(run.Network, place)
+	out, err := NewWriter(file, run.Program, run.Comment, ports, limits)
+	return &Recording{run: run, out: out, place: place, drops: len(ports) - 1}, err
 }
+
+// Failed tells whether the file takes nothing more because of an error, which Flush returns.
+func (r *Recording) Failed() bool { return r.out.failed != nil }
 
 // Flush writes what is buffered, and returns the first error of the file.
 func (r *Recording) Flush() error { return r.out.Flush() }
@@ -96,7 +105,7 @@ func (r *Recording) See(now instant.Time, s *emulator.Sighting) {
 		r.notes = append(r.notes, note{})
 	}
 	n := &r.notes[s.Slot]
-	link := &r.net.Links[s.Link]
+	link := &r.run.Network.Links[s.Link]
 	here := incident{at: now, link: s.Link, class: s.Class, why: s.Why, queued: s.Queued}
 	switch s.What {
 	case emulator.Sent:
@@ -126,8 +135,8 @@ func (r *Recording) port(link int32) (port int, way Direction, ok bool) {
 	if r.place == AtLinks {
 		return int(link), Unknown, true
 	}
-	to := int(r.net.Links[link].To)
-	return to, Inbound, to < r.net.Hosts
+	to := int(r.run.Network.Links[link].To)
+	return to, Inbound, to < r.run.Network.Hosts
 }
 
 func (r *Recording) pause(now instant.Time, s *emulator.Sighting) {
@@ -139,8 +148,8 @@ func (r *Recording) pause(now instant.Time, s *emulator.Sighting) {
 	if s.Resume {
 		what = "goes on"
 	}
-	frame := r.Pause(r.proto, core.Class(s.Class), int(r.net.Links[s.Link].From), s.Resume)
-	r.out.Write(port, now, way, r.packets, frame, fmt.Sprintf("class %s %s at %s", r.classes[s.Class].Name, what, r.net.NodeNames[r.net.Links[s.Link].To]))
+	frame := r.run.Framer.Pause(r.run.Proto, core.Class(s.Class), int(r.run.Network.Links[s.Link].From), s.Resume)
+	r.out.Write(port, now, way, r.packets, frame, fmt.Sprintf("class %s %s at %s", r.run.Classes[s.Class].Name, what, r.run.Network.NodeNames[r.run.Network.Links[s.Link].To]))
 	r.packets++
 }
 
@@ -154,25 +163,25 @@ func (r *Recording) write(port int, now instant.Time, way Direction, s *emulator
 		comments = append(comments, r.tell(i, "trimmed", i.why.String()+", "))
 	}
 	if i := &n.damaged; i.at > 0 {
-		comments = append(comments, fmt.Sprintf("damaged on %s at %v", r.net.Links[i.link].Name, i.at))
+		comments = append(comments, fmt.Sprintf("damaged on %s at %v", r.run.Network.Links[i.link].Name, i.at))
 	}
-	link := &r.net.Links[s.Link]
-	r.out.Write(port, now, way, n.packet, r.Frame(s.Packet, int(link.From), int(link.To), n.switches, s.WireBytes), comments...)
+	link := &r.run.Network.Links[s.Link]
+	r.out.Write(port, now, way, n.packet, r.run.Framer.Frame(s.Packet, int(link.From), int(link.To), n.switches, s.WireBytes), comments...)
 }
 
 // tell says what happened in front of a link, and why.
 func (r *Recording) tell(i *incident, what, why string) string {
-	return fmt.Sprintf("%s in front of %s at %v: %sclass %s has %d bytes queued", what, r.net.Links[i.link].Name, i.at, why, r.classes[i.class].Name, i.queued)
+	return fmt.Sprintf("%s in front of %s at %v: %sclass %s has %d bytes queued", what, r.run.Network.Links[i.link].Name, i.at, why, r.run.Classes[i.class].Name, i.queued)
 }
 
 // dropped says why and where a packet ended.
 func (r *Recording) dropped(here *incident) string {
-	link := &r.net.Links[here.link]
+	link := &r.run.Network.Links[here.link]
 	switch here.why {
 	case emulator.QueueFull, emulator.BufferFull:
 		return r.tell(here, "dropped", here.why.String()+", ")
 	case emulator.NoWay:
-		return fmt.Sprintf("dropped at %s at %v: %v", r.net.NodeNames[link.To], here.at, here.why)
+		return fmt.Sprintf("dropped at %s at %v: %v", r.run.Network.NodeNames[link.To], here.at, here.why)
 	}
 	return fmt.Sprintf("dropped on %s at %v: %v", link.Name, here.at, here.why)
 }

@@ -170,6 +170,13 @@ func TestWriterIsReadBack(t *testing.T) {
 	require.Equal(t, []string{"one", "two"}, frames[1].Comments)
 	require.Equal(t, []string{"three", "the capture ends here, at its limit of 3 packets"}, frames[2].Comments)
 
+	file.Reset()
+	w, err = NewWriter(&file, "", strings.Repeat("long", 1<<15), []Port{{"a", ""}}, Limits{})
+	require.NoError(t, err)
+	require.NoError(t, w.Flush())
+	_, _, err = all(t, file.Bytes())
+	require.NoError(t, err, "a comment that is too long is cut")
+
 	_, err = NewWriter(&file, "program", "", nil, Limits{})
 	require.EqualError(t, err, "a capture without interfaces")
 }
@@ -206,7 +213,7 @@ func TestRecordingAllocatesLittle(t *testing.T) {
 	require.NoError(t, err)
 	n, err := make(emulator.Spec{Hosts: 2, RateBps: 1e9, LinkDelay: 1})
 	require.NoError(t, err)
-	r, err := NewRecording(io.Discard, n, []emulator.Class{{Name: "a"}, {}, {}}, core.ProtoUET, AtHosts, "", "", Limits{})
+	r, err := NewRecording(io.Discard, Run{Network: n, Classes: []emulator.Class{{Name: "a"}, {}, {}}, Proto: core.ProtoUET}, AtHosts, Limits{})
 	require.NoError(t, err)
 	s := emulator.Sighting{What: emulator.Sent, Slot: 1, Class: 2, Packet: packetOf(t, core.ProtoUET, "118cffff0012345601010000", core.Payload{Length: 4096})}
 	r.See(0, &s)

@@ -8,6 +8,7 @@ import (
 	"github.com/weft-transport/weft/compare/scenario"
 	"github.com/weft-transport/weft/emulator"
 	"github.com/weft-transport/weft/transport/core"
+	"github.com/weft-transport/weft/transport/instant"
 )
 
 // A Pcap says where the packets of runs are kept, one pcapng file for each.
@@ -38,19 +39,24 @@ func (set *Setting) record(p *play, e *scenario.Entry, seed uint64, how *Pcap) (
 	if err != nil {
 		return nil, fmt.Errorf("--pcap: %w", err)
 	}
-	comment := fmt.Sprintf("scenario %s, protocol %s, seed %d. Time is virtual, from the start of the run. Messages without bytes of their own are zeros.",
-		set.Scenario.Name, e, seed)
-	recording, err := capture.NewRecording(file, p.fabric.Network(), classes, e.Protocol.Proto(), how.Place, how.Program, comment, how.Limits)
+	recording, err := capture.NewRecording(file, capture.Run{
+		Network: p.fabric.Network(), Classes: classes, Proto: e.Protocol.Proto(), Program: how.Program,
+		Comment: fmt.Sprintf("scenario %s, protocol %s, seed %d. Time is virtual, from the start of the run. Messages without bytes of their own are zeros.",
+			set.Scenario.Name, e, seed),
+		Framer: capture.Framer{Overhead: set.overhead(e.Protocol), Control: controlClass, Memory: func(a core.Addr) core.Memory {
+			m, _ := p.hosts[a].(core.Memory)
+			return m
+		}},
+	}, how.Place, how.Limits)
 	if err != nil {
 		file.Close()
 		return nil, fmt.Errorf("--pcap: %w", err)
 	}
-	recording.Overhead, recording.Control = set.overhead(e.Protocol), controlClass
-	recording.Memory = func(a core.Addr) core.Memory {
-		m, _ := p.hosts[a].(core.Memory)
-		return m
-	}
-	p.fabric.Tap(recording.See)
+	p.fabric.Tap(func(now instant.Time, s *emulator.Sighting) {
+		if recording.See(now, s); recording.Failed() {
+			p.fabric.Stop() // close will say why
+		}
+	})
 	return &tape{fabric: p.fabric, recording: recording, file: file}, nil
 }
 
