@@ -146,7 +146,7 @@ func (p *Packet) transportLayer() layer {
 func (p *Packet) roceLayers(at int) []layer {
 	h := &p.RoCE
 	b := layer{key: "bth", title: "BTH", at: at, size: roce.BTHSize}
-	if p.IP.End-p.IP.Payload < roce.BTHSize {
+	if !p.hasBTH {
 		return nil
 	}
 	b.word("opcode", 0, 1, h.Opcode, uint64(h.Opcode))

@@ -26,7 +26,8 @@ type flow struct {
 	latest  int64 // the PSN of the packet seen last
 	flying  int64 // PSNs that were seen, are remembered and not acknowledged
 	slots   []slot
-	budget  *int // slots that all flows together may still take
+	budget  *int // slots and open messages that all flows together may still take
+	starved bool // and had too few left for this one
 
 	open map[uint32]*message // of UET, by message id
 	run  run                 // of RoCE: the message that una is in
@@ -174,6 +175,7 @@ func (f *flow) grow(need int64) {
 	if more := int(size) - len(f.slots); *f.budget >= more {
 		*f.budget -= more
 	} else {
+		f.starved = true
 		return
 	}
 	old := f.slots
@@ -185,7 +187,7 @@ func (f *flow) grow(need int64) {
 
 // release gives the slots back.
 func (f *flow) release() {
-	*f.budget += len(f.slots)
+	*f.budget += len(f.slots) + len(f.open)
 	f.flying = 0
 	f.slots, f.open = nil, nil
 }
@@ -200,9 +202,8 @@ type passing struct {
 	resent  bool // says so itself
 }
 
-// pass books a packet and notes on p what it is. fresh is true if its PSN is seen for the first time; then the
-// slot is the caller's to fill.
-// The packet's slot is nil if that was forgotten. A trimmed copy does not count as seen for its message.
+// pass books a packet and notes on p what it is. fresh is true if its PSN is seen for the first time; then the slot is
+// the caller's to fill. It is nil if it was forgotten. A trimmed copy does not count as seen.
 func (f *flow) pass(p *Packet, x passing) (s *slot, fresh bool) {
 	f.Packets++
 	f.Bytes += int64(x.payload)

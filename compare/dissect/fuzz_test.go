@@ -69,14 +69,14 @@ func FuzzDump(f *testing.F) {
 		held := 0
 		for _, c := range d.Tracker.Contexts() {
 			for i := range c.Flows {
-				held += len(c.Flows[i].slots)
+				held += len(c.Flows[i].slots) + len(c.Flows[i].open)
 				if c.Flows[i].flying < 0 || c.Flows[i].Missing < 0 {
 					t.Fatalf("%+v", c.Flows[i])
 				}
 			}
 		}
 		if held+d.Tracker.budget != maxSlots {
-			t.Fatalf("%d slots held, %d free of %d", held, d.Tracker.budget, maxSlots)
+			t.Fatalf("%d slots and messages held, %d free of %d", held, d.Tracker.budget, maxSlots)
 		}
 	})
 }

@@ -128,7 +128,7 @@ func classWord(c encap.Class) string {
 
 func interfaceName(p *Packet) string {
 	if name := p.Frame.Interface.Name; name != "" {
-		return name
+		return printable(name)
 	}
 	return strconv.Itoa(p.Frame.Interface.Index)
 }
@@ -187,6 +187,9 @@ func (l *Lines) psn(p *Packet, side int, psn uint32) string {
 
 func (l *Lines) uet(p *Packet) (kind string, rest []string) {
 	u := &p.UET
+	if u.Type == 0 {
+		return p.Kind.String(), nil
+	}
 	kind = u.Type.String()
 	switch {
 	case u.Has&wire.HasTSS != 0:
@@ -400,6 +403,9 @@ func sesWords(u *wire.Packet) string {
 
 func (l *Lines) roce(p *Packet) (kind string, rest []string) {
 	h := &p.RoCE
+	if !p.hasBTH {
+		return p.Kind.String(), nil
+	}
 	kind = shorter.Replace(h.Opcode.String())
 	l.widths[colType] = max(l.widths[colType], len("READ resp Middle"))
 	w := words{}

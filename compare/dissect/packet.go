@@ -1,6 +1,7 @@
 package dissect
 
 import (
+	"encoding/binary"
 	"fmt"
 	"time"
 
@@ -55,7 +56,8 @@ type Packet struct {
 	UET   uet.Packet
 	RoCE  wire.Header
 
-	hasRETH bool // of RoCE
+	hasBTH  bool // RoCE holds a BTH
+	hasRETH bool // and a RETH
 
 	Headers int // bytes of transport headers, from IP.Payload on
 	Payload int // bytes behind them that the packet carries (operands of atomics among them), checksum and padding left out
@@ -183,6 +185,7 @@ func (p *Packet) decodeRoCE(datagram []byte, dialect wire.Dialect) {
 	body := datagram[p.IP.Payload:p.IP.End]
 	whole := p.IP.Missing == 0
 	n, refusal := wire.Parse(body, dialect, &p.RoCE)
+	p.hasBTH = len(body) >= wire.BTHSize
 	p.Headers, p.hasRETH = n, p.RoCE.Opcode.HasRETH() || dialect == wire.EveryRETH && p.RoCE.Opcode.IsWrite()
 	if refusal == wire.Accepted && whole {
 		var payload []byte
@@ -204,7 +207,7 @@ func (p *Packet) decodeRoCE(datagram []byte, dialect wire.Dialect) {
 		end := p.IP.End - wire.ICRCSize
 		if sum, ok := wire.ICRC(datagram[:end]); ok {
 			p.Check = Bad
-			if stored := datagram[end:p.IP.End]; uint32(stored[0])|uint32(stored[1])<<8|uint32(stored[2])<<16|uint32(stored[3])<<24 == sum {
+			if binary.LittleEndian.Uint32(datagram[end:p.IP.End]) == sum {
 				p.Check = Good
 			}
 		}

@@ -22,7 +22,9 @@ func (t *Tracker) uet(p *Packet) {
 		r := &u.Request
 		syn := r.Flags&wire.RequestSyn != 0
 		if t.pdc(p, r.SPDCID, r.DPDCID, syn, r.PSN-uint32(r.PSNOffset)) {
-			p.Context.Ordered = r.Type.IsROD()
+			if p.Context.Flows[p.Side].Packets == 0 {
+				p.Context.Ordered = r.Type.IsROD()
+			}
 			t.request(p, r)
 		}
 	case u.Type == wire.TypeControl:
@@ -43,7 +45,7 @@ func (t *Tracker) uet(p *Packet) {
 }
 
 // pdc finds the PDC of a packet from PDCID from to PDCID to, and makes one if there is none. start is the first PSN
-// that a SYN tells.
+// that a SYN tells. It is false if the packet is none of its PDC: its PDCIDs do not go together.
 func (t *Tracker) pdc(p *Packet, from, to uint16, syn bool, start uint32) bool {
 	iface := p.Frame.Interface.Index
 	src, dst := p.IP.Src, p.IP.Dst
@@ -63,7 +65,9 @@ func (t *Tracker) pdc(p *Packet, from, to uint16, syn bool, start uint32) bool {
 			if far := &c.Ends[p.Side]; !far.Known && from != 0 {
 				t.name(c, p.Side, iface, uint32(from))
 			} else if from != 0 && far.ID != uint32(from) {
+				p.Context = c
 				p.note(Trouble, "from PDCID %d, where the PDC has %d", from, far.ID)
+				return false
 			}
 		}
 	}
@@ -87,6 +91,7 @@ func (t *Tracker) pdc(p *Packet, from, to uint16, syn bool, start uint32) bool {
 	p.Context = c
 	if far := &c.Ends[1-p.Side]; !syn && to != 0 && far.Known && far.ID != uint32(to) {
 		p.note(Trouble, "to PDCID %d, where the PDC has %d", to, far.ID)
+		return false
 	}
 	return true
 }
@@ -174,8 +179,11 @@ func (f *flow) file(p *Packet, now time.Duration) *message {
 	m := f.open[uint32(s.MessageID)]
 	first := s.Flags&wire.SESStart != 0
 	if m == nil || first && m.started {
-		if m == nil && len(f.open) == maxOpen {
-			return nil
+		if m == nil {
+			if len(f.open) == maxOpen || *f.budget == 0 {
+				return nil
+			}
+			*f.budget--
 		}
 		m = &message{op: s.Opcode.String(), id: uint32(s.MessageID), begun: now, length: int64(s.RequestLength)}
 		if f.open == nil {
@@ -214,10 +222,16 @@ func (f *flow) finish(p *Packet, m *message, now time.Duration) {
 	}
 	m.done = true
 	f.Messages++
+	f.shut(m)
+	p.note(Plain, "%s done in %s", sized(m.op, m.bytes+m.returned), short(now-m.begun))
+}
+
+// shut stops watching a message.
+func (f *flow) shut(m *message) {
 	if f.open[m.id] == m {
 		delete(f.open, m.id)
+		*f.budget++
 	}
-	p.note(Plain, "%s done in %s", sized(m.op, m.bytes+m.returned), short(now-m.begun))
 }
 
 // overtaken completes messages of which the capture has missed packets: all PSNs up to their last one are acknowledged.
@@ -351,9 +365,7 @@ func (t *Tracker) answered(p *Packet, f *flow, psn int64) {
 	}
 	if m != nil {
 		m.failed = true
-		if f.open[m.id] == m {
-			delete(f.open, m.id)
-		}
+		f.shut(m)
 	}
 }
 

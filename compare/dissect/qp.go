@@ -208,7 +208,7 @@ func responses(length uint32, mtu int) int {
 // reserve sets n PSNs from that of a READ aside for its responses.
 func (f *flow) reserve(psn int64, n int) {
 	asked := f.at(psn)
-	if asked == nil {
+	if asked == nil || n < 1 {
 		return
 	}
 	first := *asked

@@ -285,3 +285,26 @@ func TestKeys(t *testing.T) {
 		}
 	}
 }
+
+// What cannot be read to its header is still a line, with the reason.
+func TestUnreadable(t *testing.T) {
+	f := newFilm(t, capture.LinkRaw)
+	b := packet(encap.UETUDP, hostA, hostB, 0, 10, request(0, wire.RequestSyn), write(1, whole, 0, 0, 10))
+	b[25]-- // UDP length
+	f.shoot(0, b, 0)
+	r := bytes.Clone(b)
+	r[22], r[23] = byte(encap.RoCEPort>>8), byte(encap.RoCEPort&0xff)
+	f.shoot(0, r, 0)
+	f.shoot(0, packet(encap.UETUDP, hostA, hostB, 0, 0), 0)
+	f.shoot(0, packet(encap.UETUDP, hostA, hostB, 0, 30, &wire.RUDI{Type: 31, PacketID: 1}), 0)
+	f.shoot(0, packet(encap.UETNative, hostA, hostB, 0, 5, &wire.TSS{Domain: 1}), 0)
+	text, d := f.dump(&Lines{NoHead: true})
+	lines := strings.Split(text, "\n")
+	for i, want := range []string{"UET      malformed: IP or UDP: bad length", "RoCE     malformed: IP or UDP: bad length", "UET      malformed: ends before its PDS header",
+		"31       malformed: packet type 31 is reserved", "malformed: 21 bytes are too few for a security header and an ICV"} {
+		require.Contains(t, lines[i], want)
+	}
+	require.EqualValues(t, 5, d.Totals.Malformed)
+	_, d = f.dump(&Tree{})
+	require.EqualValues(t, 5, d.Totals.Printed)
+}

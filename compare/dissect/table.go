@@ -101,10 +101,14 @@ func contexts(out *bufio.Writer, t *Tracker, width int) {
 func (c *Context) name() (name, state string) {
 	name = fmt.Sprintf("%d", c.Number)
 	if c.Interface != "" {
-		name += " " + c.Interface
+		name += " " + printable(c.Interface)
+	}
+	less := ""
+	if c.Flows[0].starved || c.Flows[1].starved {
+		less = "window too large to remember"
 	}
 	if c.Kind == RoCE {
-		return name + " RC", ""
+		return name + " RC", less
 	}
 	mode := " RUD"
 	if c.Ordered {
@@ -119,6 +123,9 @@ func (c *Context) name() (name, state string) {
 	}
 	if c.Opened == 0 {
 		state += ", begun before the capture"
+	}
+	if less != "" {
+		state += ", " + less
 	}
 	return name + mode, state
 }

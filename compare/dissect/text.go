@@ -38,6 +38,20 @@ func short(d time.Duration) string {
 	return fmt.Sprintf("%d ns", d.Nanoseconds())
 }
 
+// printable makes a name of a file fit for a terminal and a column.
+func printable(name string) string {
+	runes := []rune(name)
+	if len(runes) > 24 {
+		runes = append(runes[:22], '.', '.')
+	}
+	for i, r := range runes {
+		if !strconv.IsPrint(r) {
+			runes[i] = '?'
+		}
+	}
+	return string(runes)
+}
+
 // wide is a number of 128 bits in hexadecimal.
 func wide(high, low uint64) string {
 	if high == 0 {

@@ -82,6 +82,9 @@ func (t *Totals) add(p *Packet) {
 
 // typeName names the type of a packet in totals and filters: "UET CP CLOSE_CMD", "RoCE WRITE First".
 func (p *Packet) typeName() string {
+	if p.Kind == RoCE && !p.hasBTH || p.Kind == UET && p.UET.Type == 0 {
+		return p.Kind.String() + " unreadable"
+	}
 	if p.Kind == RoCE {
 		return "RoCE " + p.RoCE.Opcode.String()
 	}

@@ -76,14 +76,14 @@ func hasTrailer(rest, expected int, seen bool) bool {
 // complaint puts a reason of refusal into words.
 func complaint(u *wire.Packet, why wire.Reason, body []byte) string {
 	switch {
-	case len(body) < wire.PrologueSize:
+	case u.Trailer < wire.PrologueSize:
 		return "ends before its PDS header"
 	case why == wire.Short && wire.Type(body[0]>>3) == wire.TypeTSS:
 		return fmt.Sprintf("%d bytes are too few for a security header and an ICV", len(body))
 	case why == wire.Short && u.Has&wire.HasPDS == 0:
-		return fmt.Sprintf("%v ends after %d of %d bytes of its header", u.Type, len(body), u.Type.Size())
+		return fmt.Sprintf("%v ends after %d of %d bytes of its header", u.Type, u.Trailer, u.Type.Size())
 	case why == wire.Short && u.Has&wire.HasSES == 0:
-		return fmt.Sprintf("%v ends after %d of %d bytes", u.Next, len(body)-u.SES, u.Next.Size())
+		return fmt.Sprintf("%v ends after %d of %d bytes", u.Next, u.Trailer-u.SES, u.Next.Size())
 	case why == wire.Short:
 		return "ends inside the extension of its SES header"
 	case why == wire.BadType:
