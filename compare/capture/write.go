@@ -30,7 +30,7 @@ type Port struct{ Name, Description string }
 // Limits bound what a Writer keeps. The zero Limits keep everything.
 type Limits struct {
 	Snap    int    // bytes of every frame that are kept; 0: all. The file tells the original length
-	Packets uint64 // frames that are written; 0: all. A comment on the last one says that there were more to come
+	Packets uint64 // frames that are written; 0: all. A comment on the last one says so
 }
 
 // A Writer writes a pcapng file: one section, Ethernet interfaces, stamps in nanoseconds. It streams, and

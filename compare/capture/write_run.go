@@ -76,17 +76,15 @@ func (r *Recording) Failed() bool { return r.out.failed != nil }
 // Flush writes what is buffered, and returns the first error of the file.
 func (r *Recording) Flush() error { return r.out.Flush() }
 
-func portsOf(n *emulator.Network, place Place) []Port {
-	var ports []Port
-	for i := range n.Links {
-		l := &n.Links[i]
-		gbps := float64(l.RateBps) / 1e9
-		switch {
-		case place == AtLinks:
-			ports = append(ports, Port{l.Name, fmt.Sprintf("far end of the link %s, %g Gbit/s, %v", l.Name, gbps, l.Delay)})
-		case int(l.From) < n.Hosts && len(ports) == int(l.From):
-			name := n.NodeNames[l.From]
-			ports = append(ports, Port{name, fmt.Sprintf("host %s, %v, %g Gbit/s", name, HostAddr(core.Addr(l.From)), gbps)})
+func portsOf(n *emulator.Network, place Place) (ports []Port) {
+	if place == AtHosts {
+		for h, name := range n.NodeNames[:n.Hosts] {
+			ports = append(ports, Port{name, fmt.Sprintf("host %s, %v", name, HostAddr(core.Addr(h)))})
+		}
+	} else {
+		for i := range n.Links {
+			l := &n.Links[i]
+			ports = append(ports, Port{l.Name, fmt.Sprintf("far end of the link %s, %g Gbit/s, %v", l.Name, float64(l.RateBps)/1e9, l.Delay)})
 		}
 	}
 	return append(ports, Port{DropsPort, "packets that the fabric dropped, where it did"})
@@ -157,10 +155,10 @@ func (r *Recording) pause(now instant.Time, s *emulator.Sighting) {
 func (r *Recording) write(port int, now instant.Time, way Direction, s *emulator.Sighting, comments ...string) {
 	n := &r.notes[s.Slot]
 	if i := &n.marked; i.at > 0 {
-		comments = append(comments, r.tell(i, "marked CE", ""))
+		comments = append(comments, r.tell(i, "marked CE", fmt.Sprintf("marking begins at %d bytes", r.run.Classes[i.class].ECNMin)))
 	}
 	if i := &n.trimmed; i.at > 0 {
-		comments = append(comments, r.tell(i, "trimmed", i.why.String()+", "))
+		comments = append(comments, r.tell(i, "trimmed", r.full(i)))
 	}
 	if i := &n.damaged; i.at > 0 {
 		comments = append(comments, fmt.Sprintf("damaged on %s at %v", r.run.Network.Links[i.link].Name, i.at))
@@ -171,7 +169,20 @@ func (r *Recording) write(port int, now instant.Time, way Direction, s *emulator
 
 // tell says what happened in front of a link, and why.
 func (r *Recording) tell(i *incident, what, why string) string {
-	return fmt.Sprintf("%s in front of %s at %v: %sclass %s has %d bytes queued", what, r.run.Network.Links[i.link].Name, i.at, why, r.run.Classes[i.class].Name, i.queued)
+	return fmt.Sprintf("%s in front of %s at %v: %s, class %s has %d bytes queued", what, r.run.Network.Links[i.link].Name, i.at, why, r.run.Classes[i.class].Name, i.queued)
+}
+
+// full says what was full.
+func (r *Recording) full(i *incident) string {
+	if i.why != emulator.QueueFull {
+		return i.why.String()
+	}
+	c := &r.run.Classes[i.class]
+	limit := c.QueueBytes
+	if int(r.run.Network.Links[i.link].To) < r.run.Network.Hosts && c.LastHopQ > 0 {
+		limit = c.LastHopQ
+	}
+	return fmt.Sprintf("%v at %d bytes", i.why, limit)
 }
 
 // dropped says why and where a packet ended.
@@ -179,7 +190,7 @@ func (r *Recording) dropped(here *incident) string {
 	link := &r.run.Network.Links[here.link]
 	switch here.why {
 	case emulator.QueueFull, emulator.BufferFull:
-		return r.tell(here, "dropped", here.why.String()+", ")
+		return r.tell(here, "dropped", r.full(here))
 	case emulator.NoWay:
 		return fmt.Sprintf("dropped at %s at %v: %v", r.run.Network.NodeNames[link.To], here.at, here.why)
 	}

@@ -180,8 +180,8 @@ func TestCapturesHoldWhatWasCounted(t *testing.T) {
 		require.GreaterOrEqual(t, r.Run.LinkTransmissions, uint64(len(frames))-pauses-count(frames, func(f *seenFrame) bool { return f.port == capture.DropsPort }))
 	}
 	all := strings.Join(said, "\n")
-	for _, what := range []string{"dropped in front of leaf0-h", "queue full, class rocev2 has ", ": lost on the link", ": link down", ": no route",
-		"trimmed in front of leaf", "queue full, class uet has ", "marked CE in front of leaf", "damaged on ", "class rocev2 stops at h", "class rocev2 goes on at h"} {
+	for _, what := range []string{"dropped in front of leaf0-h", "queue full at 60000 bytes, class rocev2 has ", ": lost on the link", ": link down", ": no route",
+		"trimmed in front of leaf", "queue full at 60000 bytes, class uet has ", "marked CE in front of leaf", "marking begins at 10000 bytes, class uet has ", "damaged on ", "class rocev2 stops at h", "class rocev2 goes on at h"} {
 		require.True(t, strings.Contains(all, what), what)
 	}
 }
