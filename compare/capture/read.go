@@ -17,6 +17,7 @@ const (
 	maxBlock      = 1 << 20 // bytes of a pcapng block that is read, not skipped: a frame and its options
 	maxInterfaces = 1 << 16 // of a pcapng section
 	maxName       = 256     // bytes of a name of an interface that are kept
+	maxComment    = 1 << 12 // bytes of the comment on a section that are kept
 )
 
 // An Interface is where frames were captured.
@@ -39,6 +40,9 @@ type Frame struct {
 	Length    int    // bytes on the wire; more than len(Data) if the capture cut it
 	Data      []byte // valid until the next call of Next
 	Comments  []string
+	Direction Direction
+	Packet    uint64 // number that is the same wherever the packet was captured, if HasPacket
+	HasPacket bool
 }
 
 // Snapped tells whether the capture kept a part of the frame only.
@@ -71,6 +75,8 @@ type Reader struct {
 	interfaces []*Interface
 	block      []byte // the record or block under way; reused
 	drops      uint64
+
+	application, comment string
 }
 
 // NewReader reads the head of a capture.
@@ -102,6 +108,10 @@ func NewReader(file io.Reader) (*Reader, error) {
 
 // Format returns "pcap" or "pcapng".
 func (r *Reader) Format() string { return r.format }
+
+// Origin returns the program that wrote a pcapng file and its comment on it, as the section read last tells; "" if it
+// does not.
+func (r *Reader) Origin() (application, comment string) { return r.application, r.comment }
 
 // Interfaces returns those that the file has named so far; the caller must not change them.
 func (r *Reader) Interfaces() []*Interface { return r.interfaces }

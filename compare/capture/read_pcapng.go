@@ -29,6 +29,9 @@ const (
 	optionDescription = 3  // interface
 	optionResolution  = 9  // interface
 	optionOffset      = 14 // interface: seconds to add to stamps
+	optionFlags       = 2  // packet: its low two bits are the Direction
+	optionPacketID    = 5  // packet
+	optionApplication = 4  // section
 	optionDropped     = 5  // statistics: packets that the interface has lost
 )
 
@@ -56,6 +59,15 @@ func (r *Reader) openSection() error {
 		return r.broken(start+12, "pcapng version %d; expected 1", major)
 	}
 	r.interfaces = r.interfaces[:0:0]
+	r.application, r.comment = "", ""
+	r.options(r.block[24:len(r.block)-4], func(code uint16, value []byte) {
+		switch code {
+		case optionApplication:
+			r.application = text(value, maxName)
+		case optionComment:
+			r.comment = text(value, maxComment)
+		}
+	})
 	return nil
 }
 
@@ -189,8 +201,13 @@ func (r *Reader) packet(f *Frame, start int64, kind uint32) error {
 	*f = Frame{Interface: one, Time: one.clock.at(stamp), Data: rest[:captured], Length: max(int(length), int(captured))}
 	options := rest[min(len(rest), (int(captured)+3)&^3):]
 	r.options(options, func(code uint16, value []byte) {
-		if code == optionComment && len(value) > 0 {
+		switch {
+		case code == optionComment && len(value) > 0:
 			f.Comments = append(f.Comments, text(value, len(value)))
+		case code == optionFlags && len(value) == 4:
+			f.Direction = Direction(r.order.Uint32(value) & 3)
+		case code == optionPacketID && len(value) == 8:
+			f.Packet, f.HasPacket = r.order.Uint64(value), true
 		}
 	})
 	return nil

@@ -86,11 +86,11 @@ func block(o binary.AppendByteOrder, kind uint32, body []byte) (b []byte) {
 	return o.AppendUint32(b, uint32(len(body)+12))
 }
 
-func section(o binary.AppendByteOrder) []byte {
+func section(o binary.AppendByteOrder, options ...[]byte) []byte {
 	b := o.AppendUint32(nil, orderMagic)
 	b = o.AppendUint16(b, 1)
 	b = o.AppendUint16(b, 0)
-	return block(o, blockSection, o.AppendUint64(b, 1<<64-1))
+	return block(o, blockSection, append(o.AppendUint64(b, 1<<64-1), bytes.Join(options, nil)...))
 }
 
 func option(o binary.AppendByteOrder, code uint16, value string) []byte {
@@ -129,13 +129,14 @@ func TestPcapng(t *testing.T) {
 				option(o, optionOffset, string(o.AppendUint64(nil, 1000)))),
 			described(o, LinkSLL, 0, option(o, optionResolution, "\x0c")),
 			block(o, 0xbad, make([]byte, 70000)), // nobody's
-			packet(o, 0, 1_500_000_000_123_456_789, 5, 5, "first", option(o, optionComment, "trimmed at leaf 1"), option(o, 2, "\x01\x00\x00\x00"), option(o, optionComment, "and marked")),
+			packet(o, 0, 1_500_000_000_123_456_789, 5, 5, "first", option(o, optionComment, "trimmed at leaf 1"), option(o, optionFlags, string(o.AppendUint32(nil, 0x2a2))),
+				option(o, optionPacketID, string(o.AppendUint64(nil, 77))), option(o, optionComment, "and marked")),
 			packet(o, 1, 1024+512, 3, 1500, "cut"),
 			packet(o, 2, 2_000_000_000_001, 1, 1, "p"),
 			block(o, blockSimple, append(o.AppendUint32(nil, 4), "simp"...)),
 			block(o, blockStatistics, append(append(o.AppendUint32(nil, 0), make([]byte, 8)...), option(o, optionDropped, string(o.AppendUint64(nil, 17)))...)),
 			block(o, blockPacketOld, append(append(o.AppendUint16(o.AppendUint16(nil, 1), 9), make([]byte, 8)...), append(o.AppendUint32(o.AppendUint32(nil, 2), 2), "ol"...)...)),
-			section(o),
+			section(o, option(o, optionApplication, "a program"), option(o, optionComment, "what it is")),
 			described(o, LinkIPv6, 0),
 			packet(o, 0, 1, 2, 2, "v6"),
 		}, nil)
@@ -144,10 +145,15 @@ func TestPcapng(t *testing.T) {
 		require.Len(t, frames, 6)
 		require.Equal(t, "pcapng", r.Format())
 		require.EqualValues(t, 17, r.Dropped())
+		application, comment := r.Origin()
+		require.Equal(t, [2]string{"a program", "what it is"}, [2]string{application, comment})
 
 		f := frames[0]
 		require.Equal(t, "first", string(f.Data))
 		require.Equal(t, []string{"trimmed at leaf 1", "and marked"}, f.Comments)
+		require.Equal(t, Outbound, f.Direction)
+		require.True(t, f.HasPacket)
+		require.EqualValues(t, 77, f.Packet)
 		require.Equal(t, time.Unix(1_500_000_000, 123_456_789).UTC(), f.Time)
 		require.Equal(t, "host 0", f.Interface.Name)
 		require.Equal(t, 9, f.Interface.Decimals)

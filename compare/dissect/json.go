@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"strings"
 	"time"
+
+	"github.com/weft-transport/weft/compare/capture"
 )
 
 // JSON prints packets as JSON Lines, kind first. Keys documents every key.
@@ -24,6 +26,12 @@ func (j *JSON) Packet(out *bufio.Writer, p *Packet, _ bool) {
 	o.put("interface", f.Interface.Index)
 	if f.Interface.Name != "" {
 		o.put("interface_name", f.Interface.Name)
+	}
+	if f.Direction != capture.Unknown {
+		o.put("direction", [...]string{"", "in", "out", "unknown"}[f.Direction&3])
+	}
+	if f.HasPacket {
+		o.put("packet", f.Packet)
 	}
 	o.put("bytes", f.Length)
 	if f.Snapped() {
@@ -86,7 +94,7 @@ func (o *object) key(name string) {
 		o.b.WriteByte(',')
 	}
 	o.fresh = false
-	o.b.WriteString(`"` + name + `":`)
+	o.b.WriteString(`"` + name + `":`) // names are ours, or of code points: none needs escaping
 }
 
 func (o *object) put(name string, v any) {
@@ -188,6 +196,13 @@ func (j *JSON) Summary(out *bufio.Writer, d *Dump, broken string) {
 	}
 	t := &d.Totals
 	o.open("totals")
+	o.put("format", d.Format)
+	if d.Application != "" {
+		o.put("application", d.Application)
+	}
+	if d.Comment != "" {
+		o.put("comment", d.Comment)
+	}
 	for _, c := range []struct {
 		key string
 		n   int64
@@ -204,7 +219,11 @@ func (j *JSON) Summary(out *bufio.Writer, d *Dump, broken string) {
 		}{t.Types[name].Packets, t.Types[name].Payload})
 	}
 	o.close()
-	o.put("others", t.Others)
+	o.nest("others")
+	for _, name := range sorted(t.Others) {
+		o.put(name, t.Others[name])
+	}
+	o.close()
 	if broken != "" {
 		o.put("broken", broken)
 	}

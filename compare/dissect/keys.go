@@ -16,6 +16,7 @@ var Keys = []struct {
 		{"time", "RFC 3339, UTC"},
 		{"time_ns", "ns since the first frame of the file"},
 		{"interface, interface_name", "number in its section of the file; name if it has one"},
+		{"direction, packet", "in or out; a number that is the same at every interface that the packet passed, if the file has one"},
 		{"bytes, captured_bytes", "of the frame on the wire; in the file, if those are fewer"},
 		{"dst_mac, src_mac, vlan", "of Ethernet; tags from the outermost on"},
 		{"dscp, ecn, id, df, flow_label, ttl, protocol, src, dst", "of IP"},
@@ -50,6 +51,7 @@ var Keys = []struct {
 		{"protocol, contexts, flows", "how many, and their sums"},
 	}},
 	{"totals: the last line", []Key{
+		{"format, application, comment", "pcap or pcapng; who wrote the file, and what it says of itself"},
 		{"frames, bytes, uet, roce, printed", "of the whole file; printed: those that the filter let through"},
 		{"malformed, bad_check, unchecked, snapped, trimmed, ecn_marked, dropped, commented, capture_dropped", "counts of frames; dropped: by the fabric of a run"},
 		{"types", "packets and payload_bytes by type or opcode"},

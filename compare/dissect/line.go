@@ -88,7 +88,14 @@ func (l *Lines) Line(p *Packet, several bool) string {
 			continue
 		}
 		l.widths[i] = max(l.widths[i], utf8.RuneCountInString(cell))
-		b.WriteString(fit(cell, l.widths[i], i == colFrame || i == colTime || i == colBytes) + "  ")
+		cell = fit(cell, l.widths[i], i == colFrame || i == colTime || i == colBytes)
+		switch {
+		case i == colCheck && p.Check.Wrong():
+			cell = l.paint(Trouble, cell)
+		case i == colClass && p.IP.Class.ECN() == encap.CE:
+			cell = l.paint(Notable, cell)
+		}
+		b.WriteString(cell + "  ")
 	}
 	kind, rest := l.packet(p)
 	l.widths[colType] = max(l.widths[colType], len(kind))

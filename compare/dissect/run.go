@@ -22,7 +22,9 @@ type Dump struct {
 	Filter  Filter
 	Printer Printer // nil: totals only
 
-	CaptureDropped uint64 // packets that the capture says it has lost itself
+	CaptureDropped       uint64 // packets that the capture says it has lost itself
+	Format               string // of the file
+	Application, Comment string // who wrote it, and what it says of itself
 }
 
 // ErrInterrupted is the error of Run when its context has ended.
@@ -38,7 +40,8 @@ func (d *Dump) Run(ctx context.Context, in *capture.Reader, out *bufio.Writer) e
 			out.Flush()
 		}
 		err := in.Next(&f)
-		d.CaptureDropped = in.Dropped()
+		d.CaptureDropped, d.Format = in.Dropped(), in.Format()
+		d.Application, d.Comment = in.Origin()
 		if err == io.EOF {
 			return out.Flush()
 		}

@@ -13,6 +13,9 @@ import (
 // 0: none.
 func Summary(out *bufio.Writer, d *Dump, width int) {
 	t := &d.Totals
+	if d.Application != "" || d.Comment != "" {
+		out.WriteString(hang(d.Format+" file: ", oneLine(d.Comment+" "+d.Application), "  "))
+	}
 	fmt.Fprintf(out, "%s, %s on the wire: %d UET, %d RoCE v2", count(t.Frames, "frame"), size(t.Bytes), t.UET, t.RoCE)
 	for i, name := range sorted(t.Others) {
 		fmt.Fprintf(out, "%s%d %s", []string{"; not decoded: ", ", "}[min(i, 1)], t.Others[name], name)

@@ -3,6 +3,7 @@ package dissect
 import (
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -40,16 +41,21 @@ func short(d time.Duration) string {
 
 // printable makes a name of a file fit for a terminal and a column.
 func printable(name string) string {
-	runes := []rune(name)
+	runes := []rune(oneLine(name))
 	if len(runes) > 24 {
 		runes = append(runes[:22], '.', '.')
 	}
-	for i, r := range runes {
-		if !strconv.IsPrint(r) {
-			runes[i] = '?'
-		}
-	}
 	return string(runes)
+}
+
+// oneLine replaces what a terminal would obey.
+func oneLine(text string) string {
+	return strings.Map(func(r rune) rune {
+		if !strconv.IsPrint(r) {
+			return '?'
+		}
+		return r
+	}, strings.Join(strings.Fields(text), " "))
 }
 
 // wide is a number of 128 bits in hexadecimal.
