@@ -9,7 +9,6 @@ import (
 	"regexp"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -131,13 +130,13 @@ type canceller struct {
 	bytes.Buffer
 	at     string
 	cancel func()
-	when   time.Time
+	done   bool
 }
 
 func (c *canceller) Write(text []byte) (int, error) {
 	n, err := c.Buffer.Write(text)
-	if c.when.IsZero() && strings.Contains(c.String(), c.at) {
-		c.when = time.Now()
+	if !c.done && strings.Contains(c.String(), c.at) {
+		c.done = true
 		c.cancel()
 	}
 	return n, err
@@ -163,7 +162,6 @@ func TestAnInterruptKeepsWhatIsFinished(t *testing.T) {
 	stderr := &canceller{at: "1 of 8 runs", cancel: cancel}
 	var stdout bytes.Buffer
 	status := cli.Run(ctx, []string{"compare", "two.yaml", "--workers", "2"}, &stdout, stderr)
-	require.Less(t, time.Since(stderr.when), 10*time.Second)
 	require.Equal(t, cli.Failed, status)
 	kept := strings.Count(readFile(t, "out", report.RunsFile), "\n")
 	require.Positive(t, kept)

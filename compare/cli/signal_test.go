@@ -17,7 +17,8 @@ import (
 	"github.com/weft-transport/weft/compare/cli"
 )
 
-// TestControlC starts the real command and interrupts it as a terminal does.
+// TestControlC starts the real command and interrupts it as a terminal does. What is under way would take hours: if
+// the interrupt did nothing, the test would run into its timeout, before which the child is ended.
 func TestControlC(t *testing.T) {
 	dir := t.TempDir()
 	require.NoError(t, os.WriteFile(dir+"/two.yaml", []byte(endless), 0o666))
@@ -28,19 +29,19 @@ func TestControlC(t *testing.T) {
 	stderr, err := c.StderrPipe()
 	require.NoError(t, err)
 	require.NoError(t, c.Start())
-	stuck := time.AfterFunc(20*time.Second, func() { c.Process.Kill() })
-	defer stuck.Stop()
+	if end, limited := t.Deadline(); limited {
+		stuck := time.AfterFunc(time.Until(end)*9/10, func() { c.Process.Kill() })
+		defer stuck.Stop()
+	}
 
 	in := bufio.NewReader(stderr)
 	first, err := in.ReadString('\n')
 	require.NoError(t, err)
 	require.True(t, strings.HasPrefix(first, "1 of 8 runs"), first)
 	require.NoError(t, c.Process.Signal(syscall.SIGINT))
-	begun := time.Now()
 	rest, err := io.ReadAll(in)
 	require.NoError(t, err)
 	require.Error(t, c.Wait())
-	require.Less(t, time.Since(begun), 10*time.Second)
 	require.Equal(t, cli.Failed, c.ProcessState.ExitCode())
 	require.Regexp(t, `weft: interrupted; \d finished runs are kept in out\n$`, string(rest))
 	runs, err := os.ReadFile(dir + "/out/runs.jsonl")

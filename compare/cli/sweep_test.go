@@ -8,7 +8,6 @@ import (
 	"os"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -102,14 +101,13 @@ func TestMergedComparisonsAndContradictions(t *testing.T) {
 	require.NoDirExists(t, "c")
 }
 
+// What is interrupted would take hours.
 func TestAnInterruptedSweepGoesOn(t *testing.T) {
 	writePlan(t, strings.Replace(plan, "[16KiB, 32KiB]", "[16KiB, 3GiB]", 1))
 	ctx, cancel := context.WithCancel(context.Background())
 	stderr := &canceller{at: "1 of 16 runs", cancel: cancel}
 	var stdout bytes.Buffer
-	begun := time.Now()
 	status := cli.Run(ctx, []string{"sweep", "plan.yaml", "--workers", "1", "--set", "horizon=1000s", "--set", "workload.messages=1000"}, &stdout, stderr)
-	require.Less(t, time.Since(begun), 20*time.Second)
 	require.Equal(t, cli.Failed, status)
 	require.Regexp(t, `\nweft: interrupted; \d of 4 points are finished and kept in out/plan; the same command goes on with the other \d\n$`, stderr.String())
 
