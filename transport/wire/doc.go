@@ -3,10 +3,11 @@
 //
 // Every header is a struct. Put writes it into the caller's bytes and returns its length, the
 // matching Parse function reads it back by value; neither allocates, and Parse never looks
-// beyond the slice it was given. A refusal is a Reason, to be counted; of BadNext, BadVersion, BadControl and BadPDCID the
-// fields are there all the same, for tools that show what they complain of. A Packet is all headers of one packet as a
-// value, with one Parse and one Put. Multi-byte fields are big-endian. Reserved bits are sent as 0 and ignored on
-// receipt. A packet is
+// beyond the slice it was given. A refusal is a Reason, to be counted, and leaves the value
+// unspecified; only with BadNext, BadVersion, BadControl and BadPDCID the fields are there all the
+// same, for tools that show what they complain of. A Packet is all headers of one packet as a
+// value, with one Parse and one Put. Multi-byte fields are big-endian. Reserved bits are sent as 0
+// and ignored on receipt. A packet is
 //
 //	UDP 4793 (source port = EV) | [TSS 12/16] | PDS | [SES] | payload | [CRC 4 or ICV 16]
 //
@@ -17,10 +18,11 @@
 //	|   type (5)   | next (4)  |   flags (7)   |
 //	+--------------+-----------+---------------+
 //
-// where next is the control type in a control packet. Each header is drawn at its type: request.go, ack.go, nack.go,
-// ccx.go (vendor congestion control), control.go, connectionless.go (RUDI, UUD, TSS), then SES: ses_request.go,
-// ses_extension.go, ses_response.go, with their code points in ses_codes.go. What lies around a packet is in package encap. What a header means is the business of
-// package core; this package knows sizes, positions and numbers only.
+// where next is the control type in a control packet. Each header is drawn at its type: PDS in
+// request.go, ack.go, nack.go, ccx.go (congestion control of vendors), control.go, connectionless.go
+// (RUDI, UUD, TSS); SES in ses_request.go, ses_extension.go, ses_response.go, with their code points
+// in ses_codes.go. What lies around a packet is in package encap. What a header means is the
+// business of package core; this package knows sizes, positions and numbers only.
 //
 // Source: UE Specification 1.0.x, section 3.5 (PDS) and 3.4 (SES), as far as public material tells, and packets of
 // the reference provider (testdata); docs/DEVIATIONS.md says what was chosen where descriptions disagree.

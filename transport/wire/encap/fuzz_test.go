@@ -16,6 +16,13 @@ func FuzzParse(f *testing.F) {
 	for _, p := range packets {
 		f.Add(unhex(f, p.hex))
 	}
+	// Of the reference provider: an ACK under TSS, native IPv6.
+	f.Add(unhex(f, `6b 80 00 00 00 30 fd 40 fd 09 00 00 00 00 00 00 00 00 00 00 00 00 00 02 fd 09 00 00 00 00 00 00 00 00 00 00 00 00 00 01
+		42 42 00 00 08 00 00 01 00 00 00 00 00 00 00 01 a8 7d 2a fd 61 03 c7 87 96 a9 66 c3 07 04 76 f7 b3 f1 6e a7 c0 f1 67 38 82 57 be 26 77 6e d7 26`))
+	for _, front := range []string{"46 02 00 2c 00 00 40 00 40 11 b3 ba c0 00 02 01 c0 00 02 02 01 01 01 00", // options
+		"60 20 00 00 00 24 00 40 20 01 0d b8 00 00 00 00 00 00 00 00 00 00 00 01 20 01 0d b8 00 00 00 00 00 00 00 00 00 00 00 02 3c 00 01 04 00 00 00 00 11 00 01 04 00 00 00 00"} { // extension headers
+		f.Add(append(unhex(f, front), unhex(f, "c3 50 12 b9 00 14 00 00 50 00 01 00 00 12 34 59 02 02 01 01")...))
+	}
 	f.Fuzz(func(t *testing.T, b []byte) {
 		b = b[:len(b):len(b)]
 		h, why := Parse(b, &cutting)
