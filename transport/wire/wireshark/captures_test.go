@@ -86,15 +86,21 @@ func captures(t testing.TB) []string {
 	return files
 }
 
-// alike demands that Wireshark sees in every frame what package wire reads, and returns how many UET frames there were.
-func alike(t *testing.T, file string, all [][]byte, config *encap.Config, more ...string) int {
+// alike demands that Wireshark sees in every frame what package wire reads. It returns how many UET frames there were, and
+// the fields of every frame by name, those among them that were asked for besides.
+func alike(t *testing.T, file string, all [][]byte, config *encap.Config, also ...string) (count int, named []map[string]string) {
 	t.Helper()
 	columnsWanted, names := columnsOf(wholeColumns, pdsColumns, sesColumns)
-	names = append([]string{"uet", "uet.expert.malformed", "_ws.malformed", "uet.crc.status", "icmp"}, names...)
-	rows := columns(t, file, "frame", names, more...)
+	names = append([]string{"uet", "uet.expert.malformed", "_ws.malformed", "uet.crc.status", "icmp", "_ws.lua.error"}, names...)
+	names = append(names, also...)
+	rows := columns(t, file, "frame", names)
 	require.Len(t, rows, len(all))
-	count := 0
 	for i, row := range rows {
+		require.Empty(t, row[5], "frame %d: the dissector failed", i+1)
+		named = append(named, map[string]string{})
+		for j, name := range names {
+			named[i][name] = row[j]
+		}
 		s := read(all[i], config)
 		require.Equal(t, s != nil, row[0] != "" && row[4] == "", "frame %d is UET, and not what an ICMP message quotes", i+1)
 		if s == nil {
@@ -116,10 +122,10 @@ func alike(t *testing.T, file string, all [][]byte, config *encap.Config, more .
 			if s.ip.Missing > 0 && !strings.HasPrefix(c.field, "uet.pds.") {
 				continue // TestTrimmed knows what is left
 			}
-			require.Equal(t, c.want(s), row[5+j], "frame %d, %v (%v), %x: %s", i+1, s.p.Type, s.bad, s.d[s.ip.Payload:s.ip.End], c.field)
+			require.Equal(t, c.want(s), row[6+j], "frame %d, %v (%v), %x: %s", i+1, s.p.Type, s.bad, s.d[s.ip.Payload:s.ip.End], c.field)
 		}
 	}
-	return count
+	return count, named
 }
 
 // TestCaptures compares every frame of the captures of the reference provider.
@@ -129,7 +135,7 @@ func TestCaptures(t *testing.T) {
 	for _, path := range captures(t) {
 		all = append(all, frames(t, path)...)
 	}
-	n := alike(t, writePcap(t, all), all, &encap.Default)
+	n, _ := alike(t, writePcap(t, all), all, &encap.Default)
 	require.Greater(t, n, 400)
 	t.Logf("%d UET frames of %d alike", n, len(all))
 }

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"net/netip"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -87,7 +88,8 @@ func TestDrawnPackets(t *testing.T) {
 			}
 		}
 	}
-	require.Equal(t, len(all), alike(t, writePcap(t, all), all, &encap.Default))
+	n, _ := alike(t, writePcap(t, all), all, &encap.Default)
+	require.Equal(t, len(all), n)
 }
 
 // TestTrimmed reads what a switch leaves of a packet: at least 16 bytes, and the UDP length that the packet had, or, over
@@ -169,4 +171,24 @@ func unhexed(t testing.TB, text string) []byte {
 	b, err := hex.DecodeString(text)
 	require.NoError(t, err)
 	return b
+}
+
+// TestDamagedPackets cuts and damages packets anywhere: the dissector may call them malformed, but must not fail.
+func TestDamagedPackets(t *testing.T) {
+	requireTshark(t)
+	r := rand.New(rand.NewPCG(3, 4))
+	var all [][]byte
+	for kind := range wire.Type(16) {
+		for next := range wire.Next(8) {
+			for range 12 {
+				frame := wrap(r, []encap.Kind{encap.UETUDP, encap.UETNative}[r.IntN(2)], r.IntN(2) == 0, wire.MostFirst, drawn(r, kind, next, make([]byte, 8)))
+				for range r.IntN(6) {
+					frame[14+r.IntN(len(frame)-14)] ^= 1 << r.IntN(8)
+				}
+				all = append(all, frame[:len(frame)-r.IntN(len(frame)-34)])
+			}
+		}
+	}
+	out := tshark(t, "-2", "-r", writePcap(t, all), "-V", "-Y", "uet")
+	require.Greater(t, strings.Count(out, "\nUltra Ethernet Transport\n"), len(all)/2)
 }
