@@ -112,9 +112,15 @@ func (s *linux) wait(d time.Duration) {
 		d = busyWait
 	}
 	s.busy = false
+	for i := range s.rx {
+		s.poll.watch(s.rx[i].fd, int32(i), true)
+	}
 	for _, v := range s.poll.wait(d) {
-		if v.Fd >= 0 {
-			s.rx[v.Fd].hot = true
+		s.rx[v.Fd].hot = true // and it is not watched any more
+	}
+	for i := range s.rx {
+		if !s.rx[i].hot {
+			s.poll.watch(s.rx[i].fd, int32(i), false)
 		}
 	}
 }

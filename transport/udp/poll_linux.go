@@ -14,7 +14,8 @@ import (
 //
 // Its epoll set holds the sockets, an eventfd and a timerfd, and is itself watched by the poller of
 // the Go runtime, so that a sleeping loop is a parked goroutine and occupies no thread. A timerfd
-// because the runtime rounds waits below a millisecond up to one (docs/PERFORMANCE.md).
+// because the runtime rounds waits below a millisecond up to one (docs/PERFORMANCE.md). Sockets are watched only while
+// the loop sleeps: else every packet for a loop that polls would wake a thread of the runtime.
 type poller struct {
 	file   *os.File // the epoll set
 	raw    syscall.RawConn
@@ -25,6 +26,7 @@ type poller struct {
 	ready  int           // events of the last look
 	look   func(uintptr) bool
 	events [16]unix.EpollEvent
+	ctl    unix.EpollEvent
 	word   [8]byte
 	spec   unix.ItimerSpec
 }
@@ -55,7 +57,7 @@ func (p *poller) open() (err error) {
 	if p.timer, err = unix.TimerfdCreate(unix.CLOCK_MONOTONIC, unix.TFD_NONBLOCK|unix.TFD_CLOEXEC); err != nil {
 		return os.NewSyscallError("timerfd_create", err)
 	}
-	if err = errors.Join(p.add(p.event, tokenEvent), p.add(p.timer, tokenTimer), unix.SetNonblock(p.set, true)); err != nil {
+	if err = errors.Join(p.add(p.event, tokenEvent, true), p.add(p.timer, tokenTimer, true), unix.SetNonblock(p.set, true)); err != nil {
 		return err
 	}
 	p.file = os.NewFile(uintptr(p.set), "epoll")
@@ -64,10 +66,22 @@ func (p *poller) open() (err error) {
 	return err
 }
 
-// add watches a descriptor for reading; token comes back from wait.
-func (p *poller) add(fd int, token int32) error {
-	v := unix.EpollEvent{Events: unix.EPOLLIN, Fd: token}
-	return os.NewSyscallError("epoll_ctl", unix.EpollCtl(p.set, unix.EPOLL_CTL_ADD, fd, &v))
+// add makes a descriptor known; token comes back from wait once it is watched and can be read.
+func (p *poller) add(fd int, token int32, watched bool) error {
+	p.ctl = unix.EpollEvent{Fd: token}
+	if watched {
+		p.ctl.Events = unix.EPOLLIN
+	}
+	return os.NewSyscallError("epoll_ctl", unix.EpollCtl(p.set, unix.EPOLL_CTL_ADD, fd, &p.ctl))
+}
+
+// watch has the next wait end when fd can be read, once, or no longer.
+func (p *poller) watch(fd int, token int32, on bool) {
+	p.ctl = unix.EpollEvent{Fd: token}
+	if on {
+		p.ctl.Events = unix.EPOLLIN | unix.EPOLLONESHOT
+	}
+	unix.EpollCtl(p.set, unix.EPOLL_CTL_MOD, fd, &p.ctl)
 }
 
 // peek collects what is ready now.

@@ -21,13 +21,16 @@ func TestPollerWakesForAllItsReasons(t *testing.T) {
 	require.NoError(t, unix.Pipe2(pair[:], unix.O_NONBLOCK|unix.O_CLOEXEC))
 	defer unix.Close(pair[0])
 	defer unix.Close(pair[1])
-	require.NoError(t, p.add(pair[0], 7))
+	require.NoError(t, p.add(pair[0], 7, false))
 	_, err = unix.Write(pair[1], []byte{1})
 	require.NoError(t, err)
-	for range 3 { // readable until it is read
+	require.Empty(t, p.wait(time.Millisecond), "nobody watches")
+	for range 3 { // readable until it is read, and told once a watch
+		p.watch(pair[0], 7, true)
 		ready := p.wait(-1)
 		require.Len(t, ready, 1)
 		require.EqualValues(t, 7, ready[0].Fd)
+		require.Empty(t, p.wait(time.Millisecond))
 	}
 
 	done := make(chan struct{})

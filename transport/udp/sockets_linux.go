@@ -165,7 +165,7 @@ func (s *linux) receiver(c *Carrier, fd, r int, ip netip.Addr) error {
 		s.ecn = false
 	}
 	s.rx = append(s.rx, receiving{fd: fd, rail: uint8(r), v6: ip.Is6()})
-	if err := s.poll.add(fd, int32(len(s.rx)-1)); err != nil {
+	if err := s.poll.add(fd, int32(len(s.rx)-1), false); err != nil {
 		return fmt.Errorf("udp: %w", err)
 	}
 	return nil
