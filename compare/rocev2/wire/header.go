@@ -168,32 +168,30 @@ func (h *Header) Append(b []byte, d Dialect) []byte {
 }
 
 func (t *BTH) append(b []byte) []byte {
-	flags := t.Pad & 3 << 4
+	head := uint32(t.Opcode)<<24 | uint32(t.Pad&3)<<20 | uint32(t.PKey)
+	to, order := t.DestQP&psnMask, uint32(t.PSN)&psnMask
 	if t.Solicited {
-		flags |= 0x80
+		head |= 1 << 23
 	}
 	if t.Migrated {
-		flags |= 0x40
+		head |= 1 << 22
 	}
-	var notify, ask uint32
 	if t.FECN {
-		notify |= 1 << 31
+		to |= 1 << 31
 	}
 	if t.BECN {
-		notify |= 1 << 30
+		to |= 1 << 30
 	}
 	if t.AckReq {
-		ask = 1 << 31
+		order |= 1 << 31
 	}
-	b = append(b, byte(t.Opcode), flags, byte(t.PKey>>8), byte(t.PKey))
-	b = binary.BigEndian.AppendUint32(b, notify|t.DestQP&psnMask)
-	return binary.BigEndian.AppendUint32(b, ask|uint32(t.PSN)&psnMask)
+	b = binary.BigEndian.AppendUint64(b, uint64(head)<<32|uint64(to))
+	return binary.BigEndian.AppendUint32(b, order)
 }
 
 func (r *RETH) append(b []byte) []byte {
 	b = binary.BigEndian.AppendUint64(b, r.VA)
-	b = binary.BigEndian.AppendUint32(b, r.RKey)
-	return binary.BigEndian.AppendUint32(b, r.Length)
+	return binary.BigEndian.AppendUint64(b, uint64(r.RKey)<<32|uint64(r.Length))
 }
 
 // appendRare writes what the RDMA WRITE path never has.

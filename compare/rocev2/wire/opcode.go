@@ -52,6 +52,10 @@ const (
 	starts    // begins a message
 	ends      // ends a message
 	isRequest // consumes a PSN of the requester
+	isCNP
+
+	// rare is what the packets of a plain WRITE and their answers never have.
+	rare = hasDETH | hasFETH | hasAtomic | hasAtomicAck | hasImm | hasInvalidate | isCNP
 )
 
 var layouts = [256]uint16{
@@ -82,7 +86,7 @@ var layouts = [256]uint16{
 	AtomicWrite:            known | hasRETH | hasPayload | starts | ends | isRequest,
 	DatagramSend:           known | hasDETH | hasPayload | starts | ends | isRequest,
 	DatagramSendImmediate:  known | hasDETH | hasImm | hasPayload | starts | ends | isRequest,
-	CongestionNotification: known,
+	CongestionNotification: known | isCNP,
 }
 
 var opcodeNames = [256]string{

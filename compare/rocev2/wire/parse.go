@@ -41,27 +41,58 @@ func Parse(b []byte, d Dialect, h *Header) (int, Refusal) {
 	if h.Pad != 0 && (l&hasPayload == 0 || l&wholeMTU != 0) {
 		return 0, BadPadding
 	}
+	n := BTHSize
+	if l&hasRETH != 0 && l&rare == 0 {
+		if n += RETHSize; len(b) < n {
+			return 0, TooShort
+		}
+		h.RETH.parse(b[BTHSize:])
+	}
+	if l&hasAETH != 0 && l&rare == 0 {
+		if n += AETHSize; len(b) < n {
+			return 0, TooShort
+		}
+		h.AETH.parse(b[BTHSize:])
+	}
+	if l&rare != 0 || l&hasAETH != 0 && h.AETH.Syndrome == NakSelective {
+		return h.parseRare(b, l)
+	}
+	return n, Accepted
+}
+
+// parseRare reads all that follows the BTH of packets that have more than a RETH or an AETH.
+func (h *Header) parseRare(b []byte, l uint16) (int, Refusal) {
 	c := cursor{b: b, at: BTHSize}
-	if l&hasRETH != 0 && l&hasFETH == 0 {
+	if l&hasDETH != 0 {
+		h.DETH = DETH{QKey: c.uint32(), SourceQP: c.uint32() & psnMask}
+	}
+	if l&hasFETH != 0 {
+		h.Flush = uint8(c.uint32() & 0x3F)
+	}
+	if l&hasRETH != 0 {
 		h.RETH.parse(c.take(RETHSize))
 	}
-	if l&(hasDETH|hasFETH|hasAtomic) != 0 {
-		h.parseRare(&c, l)
+	if l&hasAtomic != 0 {
+		h.Atomic = AtomicETH{VA: c.uint64(), RKey: c.uint32(), SwapAdd: c.uint64(), Compare: c.uint64()}
 	}
 	if l&hasAETH != 0 {
-		h.parseAnswer(&c, l)
+		h.AETH.parse(c.take(AETHSize))
+		if l&hasAtomicAck != 0 {
+			h.Original = c.uint64()
+		}
+		if h.AETH.Syndrome == NakSelective {
+			word := c.uint32()
+			h.Selective = Selective{Flags: uint8(word >> 24), Base: PSN(word & psnMask), Bitmap: c.uint64()}
+		}
 	}
 	if l&(hasImm|hasInvalidate) != 0 {
 		h.Immediate = c.uint32()
 	}
-	if h.Opcode == CongestionNotification && !c.zeros(CNPFill) {
+	if l&isCNP != 0 && (!c.zeros(CNPFill) || !h.BECN) {
 		return 0, BadCNP
 	}
 	if c.short {
 		return 0, TooShort
-	}
-	if h.Opcode == CongestionNotification && !h.BECN {
-		return 0, BadCNP
 	}
 	return c.at, Accepted
 }
@@ -89,16 +120,17 @@ func Split(b []byte, d Dialect, h *Header) (payload []byte, icrc uint32, r Refus
 
 func (t *BTH) parse(b []byte) {
 	_ = b[BTHSize-1]
-	t.Opcode = Opcode(b[0])
-	t.Solicited = b[1]&0x80 != 0
-	t.Migrated = b[1]&0x40 != 0
-	t.Pad = b[1] >> 4 & 3
-	t.PKey = binary.BigEndian.Uint16(b[2:])
-	t.FECN = b[4]&0x80 != 0
-	t.BECN = b[4]&0x40 != 0
-	t.DestQP = binary.BigEndian.Uint32(b[4:]) & psnMask
-	t.AckReq = b[8]&0x80 != 0
-	t.PSN = PSN(binary.BigEndian.Uint32(b[8:]) & psnMask)
+	head, to, order := binary.BigEndian.Uint32(b), binary.BigEndian.Uint32(b[4:]), binary.BigEndian.Uint32(b[8:])
+	t.Opcode = Opcode(head >> 24)
+	t.Solicited = head>>23&1 != 0
+	t.Migrated = head>>22&1 != 0
+	t.Pad = uint8(head >> 20 & 3)
+	t.PKey = uint16(head)
+	t.FECN = to>>31 != 0
+	t.BECN = to>>30&1 != 0
+	t.DestQP = to & psnMask
+	t.AckReq = order>>31 != 0
+	t.PSN = PSN(order & psnMask)
 }
 
 func (r *RETH) parse(b []byte) {
@@ -110,29 +142,12 @@ func (r *RETH) parse(b []byte) {
 	r.Length = binary.BigEndian.Uint32(b[12:])
 }
 
-func (h *Header) parseRare(c *cursor, l uint16) {
-	if l&hasDETH != 0 {
-		h.DETH = DETH{QKey: c.uint32(), SourceQP: c.uint32() & psnMask}
+func (a *AETH) parse(b []byte) {
+	if len(b) < AETHSize {
+		return
 	}
-	if l&hasFETH != 0 {
-		h.Flush = uint8(c.uint32() & 0x3F)
-		h.RETH.parse(c.take(RETHSize))
-	}
-	if l&hasAtomic != 0 {
-		h.Atomic = AtomicETH{VA: c.uint64(), RKey: c.uint32(), SwapAdd: c.uint64(), Compare: c.uint64()}
-	}
-}
-
-func (h *Header) parseAnswer(c *cursor, l uint16) {
-	word := c.uint32()
-	h.AETH = AETH{Syndrome: Syndrome(word >> 24), MSN: word & psnMask}
-	if l&hasAtomicAck != 0 {
-		h.Original = c.uint64()
-	}
-	if h.AETH.Syndrome == NakSelective {
-		word = c.uint32()
-		h.Selective = Selective{Flags: uint8(word >> 24), Base: PSN(word & psnMask), Bitmap: c.uint64()}
-	}
+	word := binary.BigEndian.Uint32(b)
+	a.Syndrome, a.MSN = Syndrome(word>>24), word&psnMask
 }
 
 // A cursor walks over bytes and remembers when they ran out.
