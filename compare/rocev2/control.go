@@ -59,20 +59,20 @@ func (h *Host) answer(i uint32, a answer) {
 	q := &h.qps[i]
 	a.qp, a.msn = i, q.msn
 	if q.verbs != 0 && a.kind != cnpAnswer && h.verbs[q.verbs].replyHead != 0 {
-		h.queueBehindReplies(q, a)
+		h.queueBehindReplies(q, &a)
 		return
 	}
-	h.pushAnswer(q, a)
+	h.pushAnswer(q, &a)
 }
 
-func (h *Host) pushAnswer(q *qp, a answer) {
+func (h *Host) pushAnswer(q *qp, a *answer) {
 	c := &h.ports[q.port].answers
 	cumulative := a.kind == ackAnswer || a.kind == holeAnswer
 	if cumulative && q.answerKind == a.kind && q.answer > c.head {
-		*c.at(q.answer - 1) = a
+		*c.at(q.answer - 1) = *a
 		return
 	}
-	index := c.push(a)
+	index := c.push(*a)
 	if a.kind != cnpAnswer {
 		q.answer, q.answerKind = index+1, a.kind
 	}

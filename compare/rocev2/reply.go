@@ -146,13 +146,13 @@ func (h *Host) appendReply(q *qp, r reply) uint32 {
 }
 
 // queueBehindReplies keeps a until the responses before it are out. Of acknowledgements in a row the last counts.
-func (h *Host) queueBehindReplies(q *qp, a answer) {
+func (h *Host) queueBehindReplies(q *qp, a *answer) {
 	tail := &h.replies[h.verbs[q.verbs].replyTail]
 	if !tail.read && tail.answer.kind == ackAnswer && a.kind == ackAnswer {
-		tail.answer = a
+		tail.answer = *a
 		return
 	}
-	h.appendReply(q, reply{answer: a})
+	h.appendReply(q, reply{answer: *a})
 }
 
 // popReply takes the first of the replies off, and lets the answers behind it go.
@@ -167,7 +167,7 @@ func (h *Host) popReply(q *qp) {
 		if v.replyHead == 0 || h.replies[v.replyHead].read {
 			return
 		}
-		h.pushAnswer(q, h.replies[v.replyHead].answer)
+		h.pushAnswer(q, &h.replies[v.replyHead].answer)
 	}
 }
 
