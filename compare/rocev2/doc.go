@@ -14,11 +14,15 @@
 //	                       └── ACK, NAK (control) ◄─────┘   │
 //	            controller ◄── CNP (control) ◄──────────────┘  of packets marked CE
 //
+// Beside that, queue pairs can be connected by hand for SEND, READ, atomics, WRITE with immediate and their
+// completions: verbs.go has the picture.
+//
 // Where to read: qp.go for the state of a queue pair; requester.go, responder.go and timer.go for go-back-N;
+// verbsend.go, verbtake.go and reply.go for what the other verbs add; memory.go for regions, keys and rights;
 // irn.go and adaptive.go for what selective retransmission and out-of-order placement change; control.go for
 // answers under way; modes.go for the modes.
 //
-// Queue pairs need no handshake here: both ends derive the same queue pair numbers and first PSNs from
+// The queue pairs of messages need no handshake here: both ends derive the same queue pair numbers and first PSNs from
 // addresses and seed, as if they had been exchanged out of band, which is how RDMA applications do it. They
 // come into being when first used. The ICRC and padding are the carrier's: it counts their bytes
 // (TrailerBytes), and a packet that it damaged arrives with core.Corrupt set.
