@@ -44,6 +44,7 @@ local ip, ip6 = Field.new("ip"), Field.new("ipv6")
 local ip_dscp, ip6_dscp = Field.new("ip.dsfield.dscp"), Field.new("ipv6.tclass.dscp")
 local udp_src, udp_dst, udp_length = Field.new("udp.srcport"), Field.new("udp.dstport"), Field.new("udp.length")
 local frame_number, interface, port = Field.new("frame.number"), Field.new("frame.interface_id"), Field.new("frame.interface_name")
+local about = Field.new("frame.interface_description")
 local icmp, icmp6 = Field.new("icmp"), Field.new("icmpv6")
 
 -- inner returns the field of the innermost layer that has it.
@@ -142,6 +143,15 @@ local function delivered(c, verdict)
   return wrong or also
 end
 
+-- partial tells whether an interface sees only some packets of a direction: in captures that weft writes, the one for dropped
+-- packets, and links between switches.
+local function partial()
+  local at, what = inner(port), inner(about)
+  if not at then return false end
+  local link = what and what.value:find("^far end of the link")
+  return at.value == "dropped" or link and not (at.value:find("^h%d+%-") or at.value:find("%-h%d+$"))
+end
+
 local function dissect(tvb, pinfo, root, entropy, carrier, announced)
   pinfo.cols.protocol = "UET"
   local marks = {}
@@ -151,7 +161,7 @@ local function dissect(tvb, pinfo, root, entropy, carrier, announced)
     tvb = tvb, n = math.min(n, captured), full = n, snapped = captured < n, root = root:add(uet, tvb()), info = {}, first = not pinfo.visited, relative = uet.prefs.relative,
     src = flow:host(pinfo.net_src), dst = flow:host(pinfo.net_dst), blind = not frame_number(), in_error = inner(icmp) or inner(icmp6),
     at = { frame = pinfo.number, time = pinfo.rel_ts, iface = inner(interface) and inner(interface).value or 0,
-      partial = inner(port) and inner(port).value == "dropped" }, -- where weft records packets that the fabric lost
+      partial = partial() },
     trimmed = announced > n or (dscp and trimmed_dscp[dscp.value] or false),
     mark = function(text) marks[#marks + 1] = text end,
   }

@@ -135,7 +135,8 @@ local function sent(note, stream, side, h, at)
     record.seen[at.iface] = here
     note.unseen = h.retx
     local ahead = diff(h.psn, p.expected)
-    if ahead > 0 and not at.partial then
+    if at.partial then -- gaps say nothing
+    elseif ahead > 0 then
       note.missing = ahead
     elseif ahead < 0 and not note.unseen then
       note.late = true
