@@ -90,6 +90,18 @@ func TestWindowIsBounded(t *testing.T) {
 	require.EqualValues(t, 2000, c.Flows[0].RTT.N)
 }
 
+// RUDI has no contexts: the latest requests are remembered, each answer finds its own.
+func TestIdempotentRequests(t *testing.T) {
+	const n = 2*maxRUDI + 10
+	film := &endless{n: n, make: func(i int) []byte {
+		return packet(encap.UETUDP, hostA, hostB, 0, 10, &wire.RUDI{Type: wire.TypeRUDI, Next: wire.NextSmall, PacketID: uint32(i)}, &wire.Small{Opcode: wire.OpWrite, RequestLength: 10})
+	}}
+	d := film.dump(t)
+	require.Len(t, d.Tracker.requests, maxRUDI)
+	require.Contains(t, d.Tracker.requests, rudiKey{0, hostA, hostB, n - 1})
+	require.NotContains(t, d.Tracker.requests, rudiKey{0, hostA, hostB, n - 1 - maxRUDI})
+}
+
 // PSNs wrap, for UET after 2^32 and for nobody before.
 func TestWrap(t *testing.T) {
 	film := &endless{n: 400, make: func(i int) []byte {

@@ -13,7 +13,7 @@
 // A flow (flow.go) is one direction of a context: which PSNs were seen, when, and what was acknowledged. It is judged
 // from where the capture was taken: a gap may be a loss before that place or a packet that comes late, and a round trip
 // is from the passing of a packet to the passing of its answer. PDCs (pdc.go) and queue pairs (qp.go) are two flows and
-// what their protocol says about them.
+// what their protocol says about them; idempotent requests have no context (rudi.go).
 //
 // Memory is bounded, whatever the file holds: a flow remembers as many PSNs as its window spans, at most
 // maxWindow; contexts are at most maxContexts, of which the ones idle longest are closed and summed up.

@@ -75,7 +75,7 @@ func golden(t *testing.T, name, text string) {
 // What people see of conversations with opens, closes, losses, refusals, reads and security.
 func TestLines(t *testing.T) {
 	for _, path := range []string{
-		uetCaptures + "01-rud-send-open-close.pcap", uetCaptures + "09-rud-read-large.pcap", uetCaptures + "13-rud-cswap.pcap", uetCaptures + "18-ack-cc-per-pkt.pcap",
+		uetCaptures + "01-rud-send-open-close.pcap", uetCaptures + "09-rud-read-large.pcap", uetCaptures + "13-rud-cswap.pcap", uetCaptures + "15-rudi-write.pcap", uetCaptures + "18-ack-cc-per-pkt.pcap",
 		uetCaptures + "21-target-close-req.pcap", uetCaptures + "35-tss-cluster-1rtt.pcap", uetCaptures + "42-rud-ack-loss.pcap", uetCaptures + "45-rud-reorder.pcap",
 		uetCaptures + "52-client-restart-new-pdc.pcap", uetCaptures + "60-probe-target.pcap",
 		roceCaptures + "rc-read.pcap", roceCaptures + "rc-rnr.pcap", roceCaptures + "rc-nak.pcap", roceCaptures + "rc-atomic.pcap", roceCaptures + "ud-send.pcap",

@@ -80,7 +80,7 @@ func (l *Lines) Line(p *Packet, several bool) string {
 		colAddresses: p.IP.Src.String() + " > " + p.IP.Dst.String(), colBytes: strconv.Itoa(f.Length),
 		colEntropy: fmt.Sprintf("%04x", p.IP.Entropy), colClass: classWord(p.IP.Class), colCheck: checkWords[p.Check]}
 	if l.widths[0] == 0 {
-		l.widths = [...]int{colFrame: 5, colTime: 5, colInterface: 4, colAddresses: 8, colBytes: 5, colEntropy: 4, colClass: 5, colCheck: 4, colType: 7}
+		l.widths = [...]int{colFrame: 5, colTime: 5, colInterface: 4, colAddresses: 8, colBytes: 5, colEntropy: 4, colClass: 5, colCheck: 4, colType: len("RUDI_RESP")}
 	}
 	var b strings.Builder
 	for i, cell := range cells {

@@ -10,7 +10,7 @@ import (
 	"github.com/weft-transport/weft/transport/wire"
 )
 
-// uet follows a packet of a PDC:
+// uet follows a packet of a PDC, or of RUDI, which has none:
 //
 //	request, NOOP, CLOSE..   a PSN of the sender's flow; with SYN it may open the PDC
 //	ACK, NACK                answers to the other flow
@@ -37,7 +37,9 @@ func (t *Tracker) uet(p *Packet) {
 		if t.pdc(p, u.Ack.SPDCID, u.Ack.DPDCID, false, 0) {
 			t.ack(p, &u.Ack.AckCC)
 		}
-	case isNack(u.Type) && u.Nack.Flags&wire.NackRUDI == 0:
+	case u.Type == wire.TypeRUDI, u.Type == wire.TypeRUDIResp, isNack(u.Type) && u.Nack.Flags&wire.NackRUDI != 0:
+		t.rudi(p)
+	case isNack(u.Type):
 		if t.pdc(p, u.Nack.SPDCID, u.Nack.DPDCID, false, 0) {
 			t.nack(p, &u.Nack.Nack)
 		}

@@ -84,13 +84,18 @@ type Tracker struct {
 	budget int
 	number int64
 
+	requests map[rudiKey]rudiRequest
+	order    []rudiKey // of requests: a ring, once it is full
+	eldest   int       // in it
+
 	Forgotten [3]int64 // contexts, by kind, that were closed to make room
 	Rest      [3]Stats // and what happened in them
 }
 
 // NewTracker returns a tracker that has seen nothing.
 func NewTracker() *Tracker {
-	return &Tracker{byKey: map[key]*Context{}, recent: list.New(), loose: map[couple][]*Context{}, budget: maxSlots}
+	return &Tracker{byKey: map[key]*Context{}, recent: list.New(), loose: map[couple][]*Context{},
+		requests: map[rudiKey]rudiRequest{}, budget: maxSlots}
 }
 
 // Follow books a packet with the context it belongs to and leaves notes on it.
