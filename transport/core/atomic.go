@@ -100,6 +100,9 @@ func (e *Endpoint) performAtomic(p *Packet, s *wire.Standard, ses []byte, o *res
 	if o.result != wire.RCOK {
 		return 0
 	}
+	if s.Opcode == wire.OpFetchingAtomic && o.full {
+		return wire.NackNoGtdDel
+	}
 	buffer, result := e.reach(s.Key, s.BufferOffset, uint64(width), RemoteAtomic)
 	if o.result = result; result != wire.RCOK {
 		return 0

@@ -17,6 +17,7 @@ type response struct {
 	result     wire.ReturnCode
 	generation uint8
 	size       uint8 // of data
+	full       bool  // while it is made up: there is no room to keep it
 	data       [maxAckData]byte
 }
 

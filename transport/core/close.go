@@ -204,11 +204,8 @@ func (e *Endpoint) abandon(now Time, pd *sendPDC, r *sentPacket, why ErrCode) {
 // is answered again.
 func (e *Endpoint) handleClose(now Time, p *Packet, t uint32, h *wire.Control) {
 	g := &e.targets[t]
-	if n := e.unanswered(g); n > 0 && g.state == stateEstablished { // an initiator waits for its answers before it closes
-		e.refuse(now, p, g.own, h.SPDCID, h.PSN, wire.NackClosingInErr, n)
-		g.closePSN = h.PSN
-		e.restTarget(now, t)
-		return
+	if e.unanswered(g) && g.state == stateEstablished {
+		return // the initiator has its answers, or it would not close; their ACKs are still to come, and CLOSE_CMD comes again
 	}
 	if g.state == stateEstablished {
 		g.closePSN = h.PSN

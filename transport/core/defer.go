@@ -12,8 +12,8 @@ import "github.com/weft-transport/weft/transport/wire"
 //	  DEFERRABLE_SEND, tokens (i, t)  --------->   placed
 //
 // Tokens name the message at either end and are never 0. The reference provider's target sends 0 for its own, and its
-// initiator does not return ours: then a packet belongs to the second attempt if its PSN is beyond all that had come
-// when the message was asked for.
+// initiator does not return ours: then a packet belongs to the second attempt if all of the first, which it sends whole,
+// has come, and its PSN is beyond all that had come when the message was asked for.
 
 // askFor asks the initiator of a message that was put off to send it again: it has a receive now.
 func (e *Endpoint) askFor(now Time, ai uint32) {
@@ -21,8 +21,7 @@ func (e *Endpoint) askFor(now Time, ai uint32) {
 	a := &c.arrivals[ai]
 	a.state, a.own = arrivalRestarting, e.newToken()
 	a.mark = e.targets[a.context].high
-	a.next, c.restarting = c.restarting, ai
-	c.waiting++
+	e.linkRestarting(ai)
 	e.sendFor(now, ai, wire.OpDeferrableRTR, RUD, uint64(a.own)<<32|uint64(a.token), sendMessage{})
 }
 
@@ -74,6 +73,13 @@ func (e *Endpoint) dropRestarting(now Time, ai uint32) {
 	e.freeArrival(ai)
 }
 
+// linkRestarting puts an arrival among those that were asked for.
+func (e *Endpoint) linkRestarting(ai uint32) {
+	c := &e.receiving
+	c.arrivals[ai].next, c.restarting = c.restarting, ai
+	c.waiting++
+}
+
 // unlinkRestarting takes an arrival out of those that were asked for; false if it is not among them.
 func (e *Endpoint) unlinkRestarting(ai uint32) bool {
 	c := &e.receiving
@@ -111,7 +117,7 @@ func (a *arrival) restarts(t uint32, r *wire.Request, s *wire.Standard) bool {
 	if own := uint32(s.BufferOffset); own != 0 {
 		return own == a.own
 	}
-	return t != a.context || before(a.mark, r.PSN)
+	return a.inbound == 0 && (t != a.context || before(a.mark, r.PSN))
 }
 
 // performRestart takes a ready-to-restart: the message it names is sent again, once all of the first attempt is
@@ -133,7 +139,7 @@ func (e *Endpoint) performRestart(now Time, p *Packet, s *wire.Standard, o *resp
 	case x.restart:
 	default:
 		e.halt(mi)
-		x.restart, x.peerToken, x.place = true, uint32(s.Key>>32), uint32(s.BufferOffset/mtu)
+		x.restart, x.nextToken, x.nextPlace = true, uint32(s.Key>>32), uint32(s.BufferOffset/mtu)
 		if m.left == 0 {
 			e.sendAt(now, mi)
 		}

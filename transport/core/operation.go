@@ -9,31 +9,32 @@ import (
 // An operation is what a message carries that is not a plain write, and what becomes of it beyond the responses to its
 // packets. Plain writes have none, and their packets pay for it with one comparison.
 type operation struct {
-	data       uint64 // header data; compare value; what was fetched
-	operand    uint64
-	got        uint64 // bytes of a read that have arrived; of a rendezvous, that the target has read
-	scheduled  Time   // of the message's timer; Never
-	due        Time
-	peer       Addr
-	token      uint32 // restart token, or the low bits of a rendezvous key; 0: none
-	peerToken  uint32 // of the target, in a message that starts again
-	place      uint32 // of an answer: message_offset. Of a restart: the first packet wanted
-	whole      uint32 // of an answer: bytes of the read it belongs to
-	awaited    uint32 // answers with data that have not come
-	arrival    uint32 // for which the endpoint itself sends this; 0: none
-	next       uint32 // in the free list
-	resource   uint16
-	answers    uint16 // message_id of the read
-	opcode     wire.Opcode
-	amo        wire.AtomicOp
-	dataType   wire.DataType
-	flags      MessageFlags
-	state      opState
-	mode       Mode
-	generation uint8           // of the peer's receive queue, as this attempt says
-	refusal    wire.ReturnCode // why it will be sent again
-	tries      uint8           // times the whole message was sent, saturating
-	restart    bool            // asked for by a ready-to-restart
+	data                 uint64 // header data; compare value; what was fetched
+	operand              uint64
+	got                  uint64 // bytes of a read that have arrived; of a rendezvous, that the target has read
+	scheduled            Time   // of the message's timer; Never
+	due                  Time
+	peer                 Addr
+	token                uint32 // restart token, or the low bits of a rendezvous key; 0: none
+	peerToken            uint32 // of the target, in a message that starts again; of an answer, that of its rendezvous
+	nextToken, nextPlace uint32 // of the attempt to come, since packets of this one may have to be sent again
+	place                uint32 // of an answer: message_offset. Of another attempt: its first packet
+	whole                uint32 // of an answer: bytes of the read it belongs to
+	awaited              uint32 // answers with data that have not come
+	arrival              uint32 // for which the endpoint itself sends this; 0: none
+	next                 uint32 // in the free list
+	resource             uint16
+	answers              uint16 // message_id of the read
+	opcode               wire.Opcode
+	amo                  wire.AtomicOp
+	dataType             wire.DataType
+	flags                MessageFlags
+	state                opState
+	mode                 Mode
+	generation           uint8           // of the peer's receive queue, as this attempt says
+	refusal              wire.ReturnCode // why it will be sent again
+	tries                uint8           // times the whole message was sent, saturating
+	restart              bool            // asked for by a ready-to-restart
 }
 
 // An opState is what a message waits for once all its packets are answered.

@@ -93,6 +93,10 @@ func (e *Endpoint) operationOver(now Time, mi uint32, v *Event) bool {
 		pd.awaiting -= min(pd.awaiting, o.awaited)
 		o.awaited = 0
 	}
+	if o.refusal != 0 && o.mode == ROD {
+		o.refusal = 0
+		e.letGoOn(m.pdc)
+	}
 	if o.opcode == wire.OpFetchingAtomic && v.Kind == Completed {
 		v.Data, v.HasData = o.data, true
 	}
@@ -165,6 +169,7 @@ func (e *Endpoint) fireMessage(now, at Time, mi uint32) {
 func (e *Endpoint) renew(mi uint32) {
 	m := &e.messages[mi]
 	o := &e.operations[m.extra]
+	o.peerToken, o.place = o.nextToken, o.nextPlace
 	m.sent, m.left = o.place, m.chunks-o.place
 	o.refusal, o.restart, o.due = 0, false, Never
 	if o.state == opDeferred {
@@ -191,6 +196,17 @@ func (e *Endpoint) resumeOrdered(now Time, i, mi uint32) {
 		e.insert(pd, k)
 	}
 	pd.flags &^= pdcHeld
+	e.wake(i)
+}
+
+// letGoOn lets an ordered context go on to what has not begun, unless another message of it was refused.
+func (e *Endpoint) letGoOn(i uint32) {
+	for k := uint32(1); k < uint32(len(e.messages)); k++ {
+		if m := &e.messages[k]; m.extra != 0 && !m.over && m.pdc == i && e.operations[m.extra].refusal != 0 {
+			return
+		}
+	}
+	e.pdcs[i].flags &^= pdcHeld
 	e.wake(i)
 }
 

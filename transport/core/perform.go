@@ -10,13 +10,16 @@ const opUnreadable wire.Opcode = 0xfe
 
 // newOperationAt takes a request that is not a plain write for the first time: it is carried out, what must not be
 // lost is kept, and it is acknowledged. A request is carried out once: where its answer could not be kept, it is
-// refused before.
+// refused, and what changes anything asks for room before (response.full).
 func (e *Endpoint) newOperationAt(now Time, p *Packet, t uint32, r *wire.Request, s *wire.Standard, ses []byte) {
 	g := &e.targets[t]
-	nack := wire.NackNoGtdDel
-	o := response{message: s.MessageID, job: s.JobID, result: wire.RCOK}
-	if e.roomForResponse(g, r.PSN) {
-		nack = e.perform(now, p, t, r, s, ses, &o)
+	o := response{message: s.MessageID, job: s.JobID, result: wire.RCOK, full: !e.roomForResponse(g, r.PSN)}
+	nack := e.perform(now, p, t, r, s, ses, &o)
+	if o.result != wire.RCOK {
+		o.op, o.length, o.size = wire.RespResponse, 0, 0
+	}
+	if nack == 0 && o.op != wire.RespDefault && o.full {
+		nack = wire.NackNoGtdDel
 	}
 	switch nack {
 	case 0:
@@ -30,9 +33,6 @@ func (e *Endpoint) newOperationAt(now Time, p *Packet, t uint32, r *wire.Request
 	}
 	g = &e.targets[t]
 	stored := uint32(0)
-	if o.result != wire.RCOK {
-		o.op, o.length, o.size = wire.RespResponse, 0, 0
-	}
 	if o.op != wire.RespDefault {
 		stored = e.keepResponse(t, r.PSN, &o)
 	}

@@ -40,6 +40,9 @@ func (e *Endpoint) performRendezvous(now Time, p *Packet, t uint32, s *wire.Stan
 	}
 	a.receive = e.matchPosted(q, a.peer, a.tagged, a.tag)
 	switch {
+	case a.receive != 0 && o.full && uint64(a.length) > e.receiving.receives[a.receive].Length:
+		e.giveBack(now, a.receive)
+		return wire.NackNoGtdDel
 	case a.receive != 0 && uint64(a.length) > e.receiving.receives[a.receive].Length:
 		ai := e.newArrival(a)
 		e.received(now, ai, TooLong)
@@ -55,6 +58,8 @@ func (e *Endpoint) performRendezvous(now Time, p *Packet, t uint32, s *wire.Stan
 		e.put(&p.Payload, &e.receiving.arrivals[ai], 0)
 		e.keepArrival(q, ai)
 		o.list = wire.ListOverflow
+	case o.full:
+		return wire.NackNoGtdDel
 	default:
 		q.disabled = a.mode == ROD
 		o.result = wire.RCNoMatch

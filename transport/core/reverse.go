@@ -45,13 +45,13 @@ func (e *Endpoint) answerSource(id uint16) uint32 {
 	return e.targets[t].twin
 }
 
-// unanswered is how many answers of a target context are not acknowledged.
-func (e *Endpoint) unanswered(g *recvPDC) uint32 {
+// unanswered tells whether answers of a target context are not acknowledged.
+func (e *Endpoint) unanswered(g *recvPDC) bool {
 	if g.twin == 0 || g.flags&targetReverse != 0 {
-		return 0
+		return false
 	}
 	pd := &e.pdcs[g.twin]
-	return pd.next - pd.una + pd.queued
+	return pd.next != pd.una || pd.first != 0
 }
 
 // dropAnswers ends the source of answers of a target context.

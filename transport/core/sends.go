@@ -21,49 +21,62 @@ func (e *Endpoint) performSend(now Time, p *Packet, t uint32, r *wire.Request, s
 			return 0
 		}
 		if a := &e.receiving.arrivals[ai]; a.state != arrivalRestarting || !a.restarts(t, r, s) {
+			if o.full && a.state != arrivalTaken && a.state != arrivalKept {
+				return wire.NackNoGtdDel
+			}
 			e.nextPacket(now, p, t, mi, s, o)
 			return 0
 		}
 		e.closeInbound(now, t, mi)
 	}
-	e.beginSend(now, p, t, r, s, o)
-	return 0
+	return e.beginSend(now, p, t, r, s, o)
 }
 
 // beginSend takes the first packet of a send that has arrived.
-func (e *Endpoint) beginSend(now Time, p *Packet, t uint32, r *wire.Request, s *wire.Standard, o *response) {
+func (e *Endpoint) beginSend(now Time, p *Packet, t uint32, r *wire.Request, s *wire.Standard, o *response) wire.NackCode {
 	q := e.queue(s.ResourceIndex - e.cfg.ResourceIndex)
 	ordered := e.targets[t].mode == ROD
 	o.generation = q.generation
 	switch {
 	case q.disabled:
 		o.result = wire.RCDisabledGen
-		return
+		return 0
 	case s.Generation != q.generation:
 		o.result = wire.RCBadGeneration
-		return
+		return 0
 	}
 	if ai := e.restartOf(p.From, t, r, s); ai != 0 {
+		if a := &e.receiving.arrivals[ai]; o.full && (a.receive == 0 || a.length != s.RequestLength) {
+			e.linkRestarting(ai) // it will be refused when there is room for that
+			return wire.NackNoGtdDel
+		}
 		e.beginAgain(now, p, t, ai, s, o)
-		return
+		return 0
 	}
 	a := arrival{tag: s.Key, data: s.HeaderData, hasData: s.Flags&wire.SESHeaderData != 0, peer: p.From, length: s.RequestLength,
 		resource: s.ResourceIndex - e.cfg.ResourceIndex, mode: e.targets[t].mode, tagged: tagged(s.Opcode), context: t}
 	a.receive = e.matchPosted(q, a.peer, a.tagged, a.tag)
 	deferrable := s.Opcode == wire.OpDeferrableSend || s.Opcode == wire.OpDeferrableTSend
 	roomy := e.receiving.waiting < e.cfg.Unexpected.Messages
+	tooLong := a.receive != 0 && uint64(a.length) > e.receiving.receives[a.receive].Length
+	keep := roomy && !deferrable && s.Flags&wire.SESDeliveryComplete == 0 && int64(s.RequestLength) <= int64(e.cfg.Unexpected.Bytes)
 	switch {
+	case o.full && tooLong:
+		e.giveBack(now, a.receive)
+		return wire.NackNoGtdDel
+	case o.full && a.receive == 0 && !keep:
+		return wire.NackNoGtdDel
 	case a.receive != 0:
 		a.state = arrivalTaken
 	case roomy && deferrable:
 		a.state, a.token = arrivalDeferred, uint32(s.BufferOffset>>32)
-	case roomy && s.Flags&wire.SESDeliveryComplete == 0 && int64(s.RequestLength) <= int64(e.cfg.Unexpected.Bytes):
+	case keep:
 		a.state = arrivalKept
 		e.takeRoom(&a)
 	case ordered:
 		q.disabled = true
 		o.result = wire.RCNoMatch
-		return
+		return 0
 	default:
 		a.state, a.refusal = arrivalRefused, wire.RCNoMatch
 	}
@@ -75,11 +88,12 @@ func (e *Endpoint) beginSend(now Time, p *Packet, t uint32, r *wire.Request, s *
 			o.list = wire.ListOverflow
 		}
 	case arrivalTaken:
-		if uint64(a.length) > e.receiving.receives[a.receive].Length {
+		if tooLong {
 			e.tooLong(now, ai)
 		}
 	}
 	e.firstPacket(now, p, t, ai, s, o)
+	return 0
 }
 
 // beginAgain takes the first packet of the second attempt of a message that was put off.
