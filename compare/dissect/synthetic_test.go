@@ -300,8 +300,8 @@ func TestUnreadable(t *testing.T) {
 	f.shoot(0, packet(encap.UETNative, hostA, hostB, 0, 5, &wire.TSS{Domain: 1}), 0)
 	text, d := f.dump(&Lines{NoHead: true})
 	lines := strings.Split(text, "\n")
-	for i, want := range []string{"UET      malformed: IP or UDP: bad length", "RoCE     malformed: IP or UDP: bad length", "UET      malformed: ends before its PDS header",
-		"31       malformed: packet type 31 is reserved", "malformed: 21 bytes are too few for a security header and an ICV"} {
+	for i, want := range []string{"UET        malformed: IP or UDP: bad length", "RoCE       malformed: IP or UDP: bad length", "UET        malformed: ends before its PDS header",
+		"31         malformed: packet type 31 is reserved", "malformed: 21 bytes are too few for a security header and an ICV"} {
 		require.Contains(t, lines[i], want)
 	}
 	require.EqualValues(t, 5, d.Totals.Malformed)
