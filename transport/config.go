@@ -22,6 +22,8 @@ type Config struct {
 	// MaxPending is how many operations may be under way at once, receives included; 0: 4096. Blocking operations
 	// beyond it wait, a Queue's are refused with ErrBusy.
 	MaxPending int
+	// StreamBuffer is how much a stream keeps at each end, bytes, a power of two; 0: 256 KiB.
+	StreamBuffer int
 	// Core has everything else of the protocol. Self, Hosts and Remote are filled in, and so is what is zero
 	// here and has a better default for sockets than for a data centre in virtual time: see wallClock.
 	Core core.Config
@@ -86,13 +88,14 @@ func orDefault[T comparable](field *T, value T) {
 // complete fills in what the Driver and the choices of algorithms say.
 func (c *Config) complete(d core.Driver) error {
 	orDefault(&c.MaxPending, 4096)
+	orDefault(&c.StreamBuffer, streamRing)
 	if c.MaxPending < 1 || c.MaxPending > 1<<20 {
 		return fmt.Errorf("transport: %w: MaxPending is %d; expected 1 to %d", ErrConfig, c.MaxPending, 1<<20)
 	}
 	k := &c.Core
 	k.Self, k.Remote = d.Self(), d.Remote
 	k.OnlyRegistered = true
-	k.Resources = max(k.Resources, 1)
+	k.Resources = max(k.Resources, deskResource+1)
 	if k.PayloadMTU == 0 {
 		k.PayloadMTU = payloadMTU(d.MTU())
 	}

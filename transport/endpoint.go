@@ -24,6 +24,7 @@ type Endpoint struct {
 	memories map[uint64]*Memory
 	closed   bool
 	events   [32]core.Event
+	desk     desk
 
 	mu     sync.Mutex
 	peers  map[core.Addr]*Peer
@@ -110,7 +111,19 @@ func (e *Endpoint) Close() error {
 			c.waiter.Wake()
 		}
 		for _, m := range e.memories {
-			m.arrivals.end()
+			if m.stream != nil {
+				m.stream.mu.Lock()
+				m.stream.fail(ErrClosed)
+				m.stream.mu.Unlock()
+			} else {
+				m.arrivals.end()
+			}
+		}
+		for _, l := range e.desk.listeners {
+			l.end()
+		}
+		for _, x := range e.desk.dials {
+			e.desk.end(e, x.stream, &core.Event{Kind: core.Failed, Err: core.ClosedInError})
 		}
 	})
 	return e.driver.Close()
@@ -135,7 +148,11 @@ func (e *Endpoint) notify(core.Time) {
 
 func (e *Endpoint) hear(v *core.Event) {
 	if v.Kind == core.Delivered {
-		if m := e.memories[v.RemoteKey]; m != nil && v.HasData {
+		switch m := e.memories[v.RemoteKey]; {
+		case m == nil:
+		case m.stream != nil:
+			m.stream.arrived(v)
+		case v.HasData:
 			m.arrivals.push(v)
 		}
 		return

@@ -26,6 +26,7 @@ type Memory struct {
 	bytes    []byte
 	buffer   uint32
 	key      uint64
+	stream   *Stream // it is the ring of a stream, and nobody else's
 	arrivals arrivals
 }
 

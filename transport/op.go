@@ -65,7 +65,7 @@ func WithData(v uint64) Option {
 	}
 }
 
-// Resource chooses among the peer's receive queues; 0 is the first.
+// Resource chooses among the peer's receive queues; 0 is the first, and 1 belongs to streams.
 func Resource(index uint16) Option { return func(m *core.Message) { m.Resource = index } }
 
 // An AtomicOp and a DataType are those of the wire: wire.AtomicSum on wire.Uint64.

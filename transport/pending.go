@@ -10,15 +10,18 @@ import (
 // A pending is an operation between its beginning and its event. It belongs to a call that waits for it, to a Queue,
 // or, when its call was given up, to nobody.
 type pending struct {
-	call  *call
-	queue *Queue
-	peer  *Peer
-	stage *stage // memory that goes back when nobody waits any more
-	user  uint64 // Request.User
-	uses  uint32 // so that a cookie is not used twice
-	next  uint32 // in the free list
-	op    Op
-	busy  bool
+	call   *call
+	queue  *Queue
+	stream *Stream
+	then   func(v *core.Event) // of the endpoint itself, for set-up
+	peer   *Peer
+	stage  *stage // memory that goes back when nobody waits any more
+	user   uint64 // Request.User
+	uses   uint32 // so that a cookie is not used twice
+	next   uint32 // in the free list
+	op     Op
+	busy   bool
+	own    bool // of the endpoint itself
 }
 
 // cookie is what the Host knows an operation by.
@@ -29,12 +32,19 @@ func (e *Endpoint) cookie(i uint32) uint64 {
 	return uint64(e.pending[i].uses)<<32 | uint64(i)
 }
 
-// begin takes a place for an operation; 0: there is none.
+// begin takes a place for an operation of the application; 0: there is none.
 func (e *Endpoint) begin(op Op) uint32 {
 	if e.open == e.cfg.MaxPending {
 		return 0
 	}
 	e.open++
+	return e.place(op, false)
+}
+
+// beginOwn takes a place for an operation of the endpoint itself, which does not count.
+func (e *Endpoint) beginOwn(op Op) uint32 { return e.place(op, true) }
+
+func (e *Endpoint) place(op Op, own bool) uint32 {
 	i := e.free
 	if i != 0 {
 		e.free = e.pending[i].next
@@ -42,29 +52,37 @@ func (e *Endpoint) begin(op Op) uint32 {
 		i = uint32(len(e.pending))
 		e.pending = append(e.pending, pending{})
 	}
-	e.pending[i] = pending{uses: e.pending[i].uses + 1, op: op, busy: true}
+	e.pending[i] = pending{uses: e.pending[i].uses + 1, op: op, busy: true, own: own}
 	return i
 }
 
 // finish ends an operation and tells whoever waits for it.
 func (e *Endpoint) finish(i uint32, v *core.Event) {
-	p := &e.pending[i]
+	p := e.pending[i] // a copy: what is told may begin others
+	e.release(i)
 	switch {
 	case p.call != nil:
 		p.call.event = *v
 		p.call.done.Store(true)
 		p.call.waiter.Wake()
 	case p.queue != nil:
-		p.queue.push(e, p, v)
+		p.queue.push(e, &p, v)
+	case p.stream != nil:
+		p.stream.ended(v)
+	case p.then != nil:
+		p.then(v)
 	case p.stage != nil:
 		e.putStage(p.stage)
 	}
-	e.release(i)
 }
 
 func (e *Endpoint) release(i uint32) {
+	own := e.pending[i].own
 	e.pending[i] = pending{uses: e.pending[i].uses, next: e.free}
 	e.free = i
+	if own {
+		return
+	}
 	e.open--
 	if n := len(e.starved); n > 0 {
 		c := e.starved[0]

@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"net/netip"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -91,9 +92,13 @@ func overFabric(t *testing.T, server, client func(s side)) {
 	require.NoError(t, err)
 	n, err := build(emulator.Spec{Hosts: 4, RateBps: 100e9, LinkDelay: instant.Microsecond})
 	require.NoError(t, err)
-	w, err := virtual.New(virtual.Config{Network: n, Fabric: emulator.Config{
+	c := virtual.Config{Network: n, Fabric: emulator.Config{
 		Classes: []emulator.Class{{Name: "all", QueueBytes: 1 << 20, Routing: emulator.ECMP}}, LinkOverhead: 64, MaxWireBytes: 4400,
-		RerouteLocal: core.Never, RerouteAll: core.Never}})
+		RerouteLocal: core.Never, RerouteAll: core.Never}}
+	if time.Now().Year() == 2000 { // in a bubble
+		c.Settle, c.Sleep = synctest.Wait, time.Sleep
+	}
+	w, err := virtual.New(c)
 	require.NoError(t, err)
 	for l := range n.Links {
 		w.Fabric().SetLoss(l, emulator.Loss{Random: 0.01})

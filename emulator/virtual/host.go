@@ -93,8 +93,8 @@ func (h *Host) Do(f func(now core.Time)) error {
 	}
 	now := w.fabric.Now()
 	f(now)
-	w.fabric.Wake(h.index)
 	h.ear.tell(now)
+	w.fabric.Wake(h.index)
 	return nil
 }
 

@@ -1,0 +1,188 @@
+package transport
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/bits"
+	"net"
+	"sync"
+
+	"github.com/weft-transport/weft/transport/core"
+)
+
+// A Listener takes Streams that peers dial, a net.Listener.
+type Listener struct {
+	endpoint *Endpoint
+	service  string
+
+	accepting sync.Mutex
+	waiter    core.Waiter
+	mu        sync.Mutex
+	backlog   []*Stream
+	closed    bool
+}
+
+var _ net.Listener = (*Listener)(nil)
+
+const backlog = 128
+
+// ErrRefusedStream is why DialStream fails when the peer has no listener for the service, or one that is busy.
+var ErrRefusedStream = errors.New("nobody listens, or too many wait")
+
+// ListenStream takes streams for a service: any name of at most 64 bytes, empty for the only one.
+func (e *Endpoint) ListenStream(service string) (*Listener, error) {
+	if len(service) > maxService {
+		return nil, &OpError{Op: OpListen, Err: fmt.Errorf("%w: service name of %d bytes; expected %d at most", ErrConfig, len(service), maxService)}
+	}
+	l := &Listener{endpoint: e, service: service, waiter: e.driver.Waiter()}
+	var err error
+	closed := e.do(func(now core.Time) {
+		if e.closed {
+			err = ErrClosed
+			return
+		}
+		if e.desk.listeners[service] != nil {
+			err = fmt.Errorf("%w: service %q has a listener", ErrConfig, service)
+			return
+		}
+		if err = e.openDesk(now); err == nil {
+			e.desk.listeners[service] = l
+		}
+	})
+	if err = firstOf(closed, err); err != nil {
+		return nil, &OpError{Op: OpListen, Err: err}
+	}
+	return l, nil
+}
+
+// Accept waits for the next stream.
+func (l *Listener) Accept() (net.Conn, error) {
+	l.accepting.Lock()
+	defer l.accepting.Unlock()
+	for {
+		l.mu.Lock()
+		if l.closed {
+			l.mu.Unlock()
+			return nil, &net.OpError{Op: "accept", Net: "uet", Addr: l.Addr(), Err: net.ErrClosed}
+		}
+		if len(l.backlog) > 0 {
+			s := l.backlog[0]
+			l.backlog = l.backlog[1:]
+			l.mu.Unlock()
+			return s, nil
+		}
+		l.mu.Unlock()
+		if !l.waiter.Wait(core.Never) {
+			l.end()
+		}
+	}
+}
+
+// Close ends Accept, and streams that were not accepted.
+func (l *Listener) Close() error {
+	l.endpoint.do(func(core.Time) { delete(l.endpoint.desk.listeners, l.service) })
+	for _, s := range l.end() {
+		s.Close()
+	}
+	return nil
+}
+
+func (l *Listener) end() (left []*Stream) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	left, l.backlog, l.closed = l.backlog, nil, true
+	l.waiter.Wake()
+	return left
+}
+
+// Addr is the endpoint's.
+func (l *Listener) Addr() net.Addr { return Addr(l.endpoint.Name()) }
+
+// offer gives the listener a stream; false if too many wait. It runs where the Host is driven.
+func (l *Listener) offer(s *Stream) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.closed || len(l.backlog) >= backlog {
+		return false
+	}
+	l.backlog = append(l.backlog, s)
+	l.waiter.Wake()
+	return true
+}
+
+// DialStream opens a stream to a service of the peer.
+func (p *Peer) DialStream(ctx context.Context, service string) (*Stream, error) {
+	e := p.endpoint
+	fail := func(err error) (*Stream, error) { return nil, &OpError{Op: OpDial, Peer: p.Name(), Err: err} }
+	if len(service) > maxService {
+		return fail(fmt.Errorf("%w: service name of %d bytes; expected %d at most", ErrConfig, len(service), maxService))
+	}
+	c := e.takeCall()
+	defer e.putCall(c)
+	if ctx.Done() != nil {
+		defer context.AfterFunc(ctx, c.waiter.Wake)()
+	}
+	s := e.newStream(p)
+	var err error
+	closed := e.do(func(now core.Time) {
+		if e.closed {
+			err = ErrClosed
+		} else if err = e.openDesk(now); err == nil {
+			err = e.desk.dial(now, e, s, c, service)
+		}
+	})
+	if err = firstOf(closed, err); err != nil {
+		return fail(err)
+	}
+	for !c.done.Load() {
+		woken := c.waiter.Wait(core.Never)
+		if err := context.Cause(ctx); !c.done.Load() && (err != nil || !woken) {
+			e.do(func(core.Time) { e.desk.giveUp(e, s) })
+			if c.done.Load() {
+				break
+			}
+			return fail(firstOf(err, ErrClosed))
+		}
+	}
+	if e.isClosed() {
+		return fail(ErrClosed)
+	}
+	if err := reason(&c.event); err != nil {
+		return fail(err)
+	}
+	if c.event.Kind != core.Completed {
+		return fail(ErrRefusedStream)
+	}
+	return s, nil
+}
+
+// newStream makes a stream without rings.
+func (e *Endpoint) newStream(p *Peer) *Stream {
+	return &Stream{endpoint: e, peer: p, reading: newTurn(e.driver), writing: newTurn(e.driver), end: endless, heard: e.driver.Now()}
+}
+
+// listen gives a stream its in ring. It runs where the Host is driven.
+func (s *Stream) listen(size int) (err error) {
+	e := s.endpoint
+	s.in.bytes = make([]byte, size)
+	if s.in.buffer, _, err = e.host.RegisterRegion(core.Region{Bytes: s.in.bytes, Access: core.RemoteWrite}); err == nil {
+		e.memories[uint64(s.in.buffer)] = &Memory{stream: s}
+	}
+	return err
+}
+
+// connect gives a stream its out ring, as large as the peer's in ring. It runs where the Host is driven.
+func (s *Stream) connect(key uint64, size uint32) (err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.remoteKey = key
+	s.out.bytes = make([]byte, size)
+	s.out.buffer, _, err = s.endpoint.host.RegisterRegion(core.Region{Bytes: s.out.bytes})
+	return err
+}
+
+// ringSize is a power of two within bounds.
+func ringSize(n int) int {
+	return 1 << bits.Len(uint(min(max(n, leastRing), mostRing))-1)
+}
