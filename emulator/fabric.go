@@ -128,7 +128,6 @@ type Fabric struct {
 	wakes   int       // timeouts of hosts at that instant
 	auditAt uint64    // number of the event after which the books are checked
 	lookAt  uint64    // and after which look is called
-	warm    [2]uint32 // see warmUp
 	broken  error
 	sampled []func(now Time)
 	tap     *tap // nil: nobody looks
