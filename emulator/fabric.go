@@ -124,10 +124,10 @@ type Fabric struct {
 	depths  histogram
 	hash    uint64
 	stopped bool
-	awake   Time      // instant of the last timeout of a host
-	wakes   int       // timeouts of hosts at that instant
-	auditAt uint64    // number of the event after which the books are checked
-	lookAt  uint64    // and after which look is called
+	awake   Time   // instant of the last timeout of a host
+	wakes   int    // timeouts of hosts at that instant
+	auditAt uint64 // number of the event after which the books are checked
+	lookAt  uint64 // and after which look is called
 	broken  error
 	sampled []func(now Time)
 	tap     *tap // nil: nobody looks
