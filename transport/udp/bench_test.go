@@ -86,11 +86,11 @@ func median(v []float64) float64 {
 }
 
 // benchTime is how long a case runs in a round.
-const benchTime = 250 * time.Millisecond
+const benchTime = 100 * time.Millisecond
 
 // measure returns payload bytes per second, and packets per second of processor time.
 func (g goodput) measure(b *testing.B) (rate, perCPU float64) {
-	window, _, err := congestion.Registry.Make("fixed", map[string]string{"window": "1MiB"})
+	window, _, err := congestion.Registry.Make("fixed", map[string]string{"window": "2MiB"})
 	require.NoError(b, err)
 	sprayer, _, err := spray.Registry.Make("roundrobin", map[string]string{"run": fmt.Sprint(g.run), "evs": "64"})
 	require.NoError(b, err)
@@ -125,7 +125,7 @@ func processorTime() time.Duration {
 	return time.Duration(r.Utime.Nano() + r.Stime.Nano())
 }
 
-// stream keeps four messages of 1 MiB on the way and returns a count of the bytes delivered.
+// stream keeps eight messages of 1 MiB on the way and returns a count of the bytes delivered.
 func stream(b testing.TB, a, z *end) func() uint64 {
 	to, err := a.Resolve(z.Local()[0].String())
 	require.NoError(b, err)
@@ -146,7 +146,7 @@ func stream(b testing.TB, a, z *end) func() uint64 {
 			}
 		}
 	}))
-	for range 4 {
+	for range 8 {
 		a.write(b, m)
 	}
 	return func() (n uint64) {

@@ -36,7 +36,7 @@ type Carrier struct {
 	class  [64]core.Class // by DSCP
 	rx     core.Packet
 	tx     core.Packet
-	ends   Ends
+	ends   Ends // of the message that arrived last
 	out    outbox
 	in     window
 	held   held

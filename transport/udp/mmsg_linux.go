@@ -57,6 +57,9 @@ type message struct {
 
 const nativeProto = 253
 
+// windowSize is the bytes of the receive buffer.
+const windowSize = 256 << 10
+
 func newSystem(c *Config) (system, error) {
 	if c.Portable {
 		return newPortable(c)
@@ -70,7 +73,7 @@ func (s *linux) prepare(c *Carrier) {
 	if s.gro {
 		s.slot = 1 << 16
 	}
-	n := max(arenaSize/s.slot, 4)
+	n := max(windowSize/s.slot, 4)
 	if !s.batch {
 		n = 1
 	}

@@ -228,6 +228,22 @@ func TestMTU(t *testing.T) {
 	ends[1].await(t, core.Delivered)
 }
 
+// TestNoRoute sends where nothing leads, and goes on.
+func TestNoRoute(t *testing.T) {
+	b := newTestbed(t, 1500)
+	var e, other *rawEnd
+	b.in(0, func() { e = openRaw(t, "10.77.0.1", nil) })
+	b.in(1, func() { other = openRaw(t, "10.77.0.2", nil) })
+	nowhere, err := e.Resolve("192.0.2.1")
+	require.NoError(t, err)
+	e.postOn(t, nowhere, make([]core.Packet, 3), 0)
+	until(t, func() bool { return e.stats(t).Drops[Unreachable] == 3 })
+	e.post(t, other, make([]core.Packet, 1))
+	other.next(t)
+	e.postOn(t, 12345, make([]core.Packet, 2), 0)
+	until(t, func() bool { return e.stats(t).Drops[NoPeer] == 2 })
+}
+
 // TestAcrossNamespaces moves bytes over every encapsulation, and over two rails.
 func TestAcrossNamespaces(t *testing.T) {
 	b := newTestbed(t, 1500)

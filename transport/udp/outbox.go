@@ -18,40 +18,33 @@ type burst struct {
 	tos            uint8
 }
 
-// An outbox is the datagrams of one turn of the loop, written one behind the other. It is small, so that what
-// is written is still in the cache when the kernel copies it.
+// An outbox is datagrams that wait to be sent, written one behind the other. It is sent as soon as it holds about as
+// much as one burst, so that what is written is still in the cache when the kernel copies it.
 type outbox struct {
 	arena  []byte
 	used   int
 	bursts []burst
 	lanes  [MaxRails][]uint16 // source port of each lane
-	count  int                // datagrams
 	sent   int                // bursts dealt with
 	run    int                // most datagrams of a burst
+	ends   Ends               // of the last burst
 }
 
 const (
-	arenaSize   = 256 << 10
-	maxSegments = 64  // of a GSO message: what every Linux takes (UDP_MAX_SEGMENTS)
-	maxCount    = 128 // datagrams of a turn
+	outboxSize  = 192 << 10
+	outboxFull  = 48 << 10 // bytes from which on a new burst waits for no others
+	maxSegments = 64       // of a GSO message: what every Linux takes (UDP_MAX_SEGMENTS)
+	maxCount    = 256      // datagrams of a turn of the loop
 )
 
 // maxBurst is the most bytes of a burst: what one UDP datagram over IPv6 may have before it is cut.
 const maxBurst = 65535 - 8 - 40
 
 func (o *outbox) init(c *Config) {
-	o.arena = make([]byte, max(arenaSize, 4*c.MaxDatagram))
+	o.arena = make([]byte, outboxSize)
 	o.bursts = make([]burst, 0, maxCount)
 	o.run = c.Run
 }
-
-func (o *outbox) reset() {
-	o.used, o.count, o.sent = 0, 0, 0
-	o.bursts = o.bursts[:0]
-}
-
-// room tells whether one more datagram of any size fits.
-func (o *outbox) room(most int) bool { return o.count < maxCount && len(o.arena)-o.used >= most }
 
 // extends tells whether a datagram may join the last burst.
 func (o *outbox) extends(length int, peer uint32, port uint16, rail, tos uint8) bool {
@@ -69,16 +62,18 @@ func (c *Carrier) pull(now core.Time) bool {
 	if len(o.bursts) > o.sent && !c.flush() {
 		return false
 	}
+	left := maxCount
 	for rail := range c.cfg.Local {
-		for o.room(c.cfg.MaxDatagram) && c.stack.Transmit(now, core.Pull{Port: uint8(rail), Open: core.AllClasses}, &c.tx) {
+		pull := core.Pull{Port: uint8(rail), Open: core.AllClasses}
+		for left > 0 && len(o.arena)-o.used >= c.cfg.MaxDatagram && c.stack.Transmit(now, pull, &c.tx) {
 			c.put(&c.tx, rail)
+			left--
 		}
 	}
-	if len(o.bursts) == 0 {
-		return false
+	if len(o.bursts) > o.sent {
+		c.flush()
 	}
-	c.flush()
-	return true
+	return left < maxCount
 }
 
 // flush sends the outbox; false if a socket is busy.
@@ -89,7 +84,7 @@ func (c *Carrier) flush() bool {
 		c.stats.SendBusy++
 		return false
 	}
-	o.reset()
+	o.used, o.sent, o.bursts = 0, 0, o.bursts[:0]
 	return true
 }
 
@@ -114,7 +109,36 @@ func (c *Carrier) put(p *core.Packet, rail int) {
 		c.stats.Drops[TooBig]++
 		return
 	}
-	b := o.arena[o.used : o.used+length]
+	tos := c.cfg.DSCP[p.Class&15]<<2 | uint8(p.ECN)
+	lane := p.EV & uint16(c.cfg.Lanes-1)
+	port := o.lanes[rail][lane]
+	if c.cfg.Native {
+		port = p.EV
+	}
+	if o.extends(length, i, port, uint8(rail), tos) {
+		last := &o.bursts[len(o.bursts)-1]
+		last.length += length
+		last.count++
+	} else {
+		if o.used >= outboxFull {
+			c.flush() // if it cannot go, there is room for more of them
+		}
+		o.bursts = append(o.bursts, burst{offset: o.used, length: length, size: length, count: 1, to: *to, peer: i, port: port,
+			lane: lane, rail: uint8(rail), tos: tos})
+		c.cfg.ends(&o.ends, rail, &to.ip, false)
+		o.ends.SourcePort, o.ends.DestPort = port, to.port
+	}
+	c.write(p, o.arena[o.used:o.used+length], front, header, payload)
+	o.used += length
+	c.stats.Sent++
+	c.stats.SentBytes += uint64(length)
+}
+
+// write writes the bytes behind the UDP header.
+func (c *Carrier) write(p *core.Packet, b []byte, front, header, payload int) {
+	if front > 0 {
+		b[0], b[1], b[2], b[3] = byte(p.EV>>8), byte(p.EV), 0, 0
+	}
 	copy(b[front:], p.Header[:header])
 	body := b[front+header : front+header+payload]
 	if c.memory != nil && p.Payload.Buffer != 0 {
@@ -123,31 +147,21 @@ func (c *Carrier) put(p *core.Packet, rail int) {
 		clear(body)
 	}
 	clear(b[front+header+payload:])
-	tos := c.cfg.DSCP[p.Class&15]<<2 | uint8(p.ECN)
-	lane := p.EV & uint16(c.cfg.Lanes-1)
-	port := o.lanes[rail][lane]
-	if c.cfg.Native {
-		port = p.EV
-		b[0], b[1], b[2], b[3] = byte(p.EV>>8), byte(p.EV), 0, 0
-	}
-	c.ends.SourcePort, c.ends.DestPort, c.ends.Native = port, to.port, c.cfg.Native
-	c.ends.IPv6 = c.cfg.Local[rail].Addr().Is6()
-	own := c.cfg.Local[rail].Addr().As16()
-	putIP(&c.ends.Source, &own, c.ends.IPv6)
-	putIP(&c.ends.Dest, &to.ip, c.ends.IPv6)
-	c.cfg.Format.Seal(&c.ends, b[front:])
-	if o.extends(length, i, port, uint8(rail), tos) {
-		last := &o.bursts[len(o.bursts)-1]
-		last.length += length
-		last.count++
+	c.cfg.Format.Seal(&c.out.ends, b[front:])
+}
+
+// ends sets the addresses of packets between a rail and a peer.
+func (c *Config) ends(e *Ends, rail int, peer *[16]byte, incoming bool) {
+	local := c.Local[rail].Addr()
+	own := local.As16()
+	e.IPv6, e.Native = local.Is6(), c.Native
+	if incoming {
+		putIP(&e.Source, peer, e.IPv6)
+		putIP(&e.Dest, &own, e.IPv6)
 	} else {
-		o.bursts = append(o.bursts, burst{offset: o.used, length: length, size: length, count: 1, to: *to, peer: i, port: port,
-			lane: lane, rail: uint8(rail), tos: tos})
+		putIP(&e.Source, &own, e.IPv6)
+		putIP(&e.Dest, peer, e.IPv6)
 	}
-	o.used += length
-	o.count++
-	c.stats.Sent++
-	c.stats.SentBytes += uint64(length)
 }
 
 // encapsulation returns the bytes between the IP or UDP header and the transport header.

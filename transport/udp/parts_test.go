@@ -2,15 +2,18 @@ package udp
 
 import (
 	"errors"
+	"net"
 	"net/netip"
 	"strings"
 	"sync"
 	"testing"
 	"time"
+	"unsafe"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-transport/weft/transport/core"
+	"github.com/weft-transport/weft/transport/wire"
 )
 
 func TestPortsTellEndpoints(t *testing.T) {
@@ -161,7 +164,7 @@ func TestCloseInAnyOrder(t *testing.T) {
 		c.Portable = portable
 		k, err := Listen(c)
 		require.NoError(t, err)
-		e := &rawEnd{Carrier: k, wake: core.Never}
+		e := &rawEnd{Carrier: k, wake: core.Never, t: t}
 		require.NoError(t, k.Start(e, nil))
 		require.ErrorIs(t, k.Start(e, nil), ErrClosed)
 		var wg sync.WaitGroup
@@ -254,4 +257,49 @@ func TestGarbageIsCounted(t *testing.T) {
 			require.EqualValues(t, 1, s.Drops[Truncated], "%v", s.Drops)
 		}
 	}
+}
+
+// TestAThousandPeers has each send from an address of its own, which loopback has by the million on Linux.
+func TestAThousandPeers(t *testing.T) {
+	if !onLinux {
+		t.Skip("127.0.0.0/8 is Linux's")
+	}
+	require.LessOrEqual(t, unsafe.Sizeof(peer{}), uintptr(400), "memory of an idle peer")
+	e := openRaw(t, "127.0.0.1", func(c *Config) { c.Format = UET{Order: wire.CRCOff} })
+	packet := make([]byte, 12)
+	packet[0], packet[8] = 0x38, 1 // an ACK
+	seen := map[core.Addr]bool{}
+	for i := range 1000 {
+		conn, err := net.DialUDP("udp4", &net.UDPAddr{IP: net.IPv4(127, 1, byte(i>>8), byte(i))}, net.UDPAddrFromAddrPort(e.Local()[0]))
+		require.NoError(t, err)
+		_, err = conn.Write(packet)
+		require.NoError(t, err)
+		require.NoError(t, conn.Close())
+		p := e.next(t)
+		require.False(t, seen[p.From])
+		seen[p.From] = true
+	}
+	require.Equal(t, 1000, e.stats(t).Peers)
+}
+
+// FuzzSplit gives any datagram to the formats of UET.
+func FuzzSplit(f *testing.F) {
+	ack := make([]byte, 16)
+	(&wire.Ack{SPDCID: 1}).Put(ack)
+	f.Add(ack, uint8(0))
+	f.Add([]byte{}, uint8(1))
+	f.Fuzz(func(t *testing.T, b []byte, order uint8) {
+		b = append(make([]byte, 0, len(b)), b...)
+		u := UET{Order: wire.CRCOrder(order % 3)}
+		var e Ends
+		u.Intact(&e, b)
+		header, payload, ok := u.Split(b)
+		if !ok {
+			return
+		}
+		require.Equal(t, len(b), header+payload+u.Trailer(payload))
+		clear(b[header+payload:])
+		u.Seal(&e, b)
+		require.True(t, u.Intact(&e, b))
+	})
 }

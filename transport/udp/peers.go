@@ -34,9 +34,10 @@ type peers struct {
 	byAddr index[core.Addr]
 	self   core.Addr
 	most   int
-	hand   uint32 // where the search for a silent peer goes on
-	last   identity
+	hand   uint32   // where the search for a silent peer goes on
+	last   identity // found last
 	lastAt uint32
+	lastTo uint32 // found last by fabric address
 }
 
 func newPeers(most int) peers { return peers{slab: make([]peer, 1, 8), most: most} }
@@ -56,7 +57,16 @@ func (t *peers) find(d *identity) uint32 {
 }
 
 // of returns the peer with a fabric address; 0: unknown.
-func (t *peers) of(a core.Addr) uint32 { return t.byAddr.get(a, uint32(a)*0x9E3779B1, t.addrOf) }
+func (t *peers) of(a core.Addr) uint32 {
+	if t.lastTo != 0 && t.slab[t.lastTo].addr == a {
+		return t.lastTo
+	}
+	i := t.byAddr.get(a, uint32(a)*0x9E3779B1, t.addrOf)
+	if i != 0 {
+		t.lastTo = i
+	}
+	return i
+}
 
 func (t *peers) idOf(i uint32, d identity) bool {
 	p := &t.slab[i]
@@ -122,7 +132,7 @@ func (t *peers) forget(now, idle time.Duration) bool {
 	t.byAddr.remove(best, uint32(p.addr)*0x9E3779B1)
 	*p = peer{}
 	t.free = append(t.free, best)
-	t.lastAt = 0
+	t.lastAt, t.lastTo = 0, 0
 	return true
 }
 

@@ -26,6 +26,8 @@ type rawEnd struct {
 	ports []uint8 // rail of each
 	got   chan core.Packet
 	wake  core.Time
+	t     testing.TB
+	told  core.Time
 }
 
 func openRaw(t testing.TB, local string, change func(*Config)) *rawEnd {
@@ -36,17 +38,37 @@ func openRaw(t testing.TB, local string, change func(*Config)) *rawEnd {
 	}
 	k, err := Listen(c)
 	require.NoError(t, err)
-	e := &rawEnd{Carrier: k, got: make(chan core.Packet, 1000), wake: core.Never}
+	e := &rawEnd{Carrier: k, got: make(chan core.Packet, 1000), wake: core.Never, t: t}
 	t.Cleanup(func() { require.NoError(t, k.Close()) })
 	require.NoError(t, k.Start(e, nil))
 	return e
 }
 
-func (e *rawEnd) HandlePacket(_ core.Time, p *core.Packet) { e.got <- *p }
-func (e *rawEnd) HandleTimeout(core.Time)                  { e.wake = core.Never }
-func (e *rawEnd) Deadline() core.Time                      { return e.wake }
+// at holds the carrier to what the seam says of its clock.
+func (e *rawEnd) at(now core.Time) {
+	if now < e.told || now > e.Now() {
+		e.t.Errorf("told that it is %v; it was %v before and is %v", now, e.told, e.Now())
+	}
+	e.told = now
+}
 
-func (e *rawEnd) Transmit(_ core.Time, pull core.Pull, p *core.Packet) bool {
+func (e *rawEnd) HandlePacket(now core.Time, p *core.Packet) {
+	e.at(now)
+	e.got <- *p
+}
+
+func (e *rawEnd) HandleTimeout(now core.Time) {
+	e.at(now)
+	if now < e.wake {
+		e.t.Errorf("woken at %v for %v", now, e.wake)
+	}
+	e.wake = core.Never
+}
+
+func (e *rawEnd) Deadline() core.Time { return e.wake }
+
+func (e *rawEnd) Transmit(now core.Time, pull core.Pull, p *core.Packet) bool {
+	e.at(now)
 	if len(e.queue) == 0 || e.ports[0] != pull.Port {
 		return false
 	}

@@ -93,11 +93,8 @@ func (c *Carrier) arrive(a *arrival) {
 	}
 	c.told = at
 	from := c.peers.slab[i].addr
-	c.ends.SourcePort, c.ends.DestPort, c.ends.Native = a.port, c.cfg.Local[a.rail].Port(), c.cfg.Native
-	c.ends.IPv6 = c.cfg.Local[a.rail].Addr().Is6()
-	own := c.cfg.Local[a.rail].Addr().As16()
-	putIP(&c.ends.Source, &a.ip, c.ends.IPv6)
-	putIP(&c.ends.Dest, &own, c.ends.IPv6)
+	c.cfg.ends(&c.ends, int(a.rail), &a.ip, true)
+	c.ends.SourcePort, c.ends.DestPort = a.port, c.cfg.Local[a.rail].Port()
 	for offset, end := a.offset, a.offset+a.length; offset < end; offset += a.segment {
 		c.datagram(at, from, a, offset, min(a.segment, end-offset))
 	}
