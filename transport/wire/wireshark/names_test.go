@@ -5,6 +5,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -77,4 +78,27 @@ func TestAnotherDissector(t *testing.T) {
 	both := []string{"-X", "lua_script:" + other, "-X", "lua_script:" + ours, "-r", "../testdata/08-rud-read-small-in-ack.pcap", "-T", "fields", "-e", "weft_uet.pds.type"}
 	require.Equal(t, "\n\n\n\n\n", plainTshark(t, both...), "we step aside")
 	require.Equal(t, "2\n7\n11\n11\n7\n", plainTshark(t, append(both, "-o", "weft_uet.protocol:253")...), "and come when asked")
+}
+
+// TestCodePointsAreShown asks Wireshark for the words of every code, which are those of package wire.
+func TestCodePointsAreShown(t *testing.T) {
+	requireTshark(t)
+	fields := map[string]string{"type": "pds.type", "next": "pds.next", "control": "pds.ctl_type", "cc": "pds.cc_type", "nack": "pds.nack.code", "opcode": "ses.opcode",
+		"response": "ses.rsp.opcode", "list": "ses.rsp.list", "code": "ses.rsp.return_code", "atomic": "ses.atomic.opcode", "datatype": "ses.atomic.datatype"}
+	shown := map[string]string{}
+	for line := range strings.Lines(tsharkOf(t, installed(t), "-G", "values")) {
+		columns := strings.Split(strings.TrimSuffix(line, "\n"), "\t") // V, field, value, word
+		if columns[0] == "V" && strings.HasPrefix(columns[1], "uet.") {
+			shown[columns[1]+" "+plain(columns[2])] = columns[3]
+		}
+	}
+	for _, p := range codePoints {
+		for c := range p.codes {
+			want := p.name(c)
+			if want == strconv.Itoa(c) {
+				want = "reserved"
+			}
+			require.Equal(t, want, shown["uet."+fields[p.table]+" "+strconv.Itoa(c)], "%s %d", p.table, c)
+		}
+	}
 }
