@@ -35,7 +35,8 @@ type dumpCmd struct {
 func (dumpCmd) Help() string {
 	return `Decodes UET (UDP port 4793, or an IP protocol of its own) and RoCE v2 (UDP port 4791) and follows PDCs and queue pairs: opens, gaps,
 retransmissions, refusals, round trips, messages, closes. What it finds stands in brackets behind the packet. Times and gaps are those of the
-place where the capture was taken; of interfaces, each has its own view of a context.
+place where the capture was taken; of interfaces, each has its own view of a context. Captures that weft took at links are followed where a packet
+is seen first.
 
 The columns: frame, time in seconds, interface (if there are several or they have names), addresses, bytes on the wire, entropy value or UDP source
 port, DSCP with E0, E1 (ECT) or CE, checksum (ok; ok.l: least significant byte first; BAD; MISS: missing where others have one; none; -: cannot be

@@ -68,6 +68,7 @@ type Packet struct {
 	// other fields; nothing of it went into the contexts.
 	Malformed string
 
+	view    int      // of the Tracker: the interface, or allLinks
 	Context *Context // nil if the packet belongs to none
 	Side    int      // of Context: the packet comes from Ends[Side]
 	Notes   []Note

@@ -49,9 +49,9 @@ func (t *Tracker) uet(p *Packet) {
 // pdc finds the PDC of a packet from PDCID from to PDCID to, and makes one if there is none. start is the first PSN
 // that a SYN tells. It is false if the packet is none of its PDC: its PDCIDs do not go together.
 func (t *Tracker) pdc(p *Packet, from, to uint16, syn bool, start uint32) bool {
-	iface := p.Frame.Interface.Index
+	view := p.view
 	src, dst := p.IP.Src, p.IP.Dst
-	c := t.byKey[key{UET, iface, src, dst, uint32(from)}]
+	c := t.byKey[key{UET, view, src, dst, uint32(from)}]
 	if from == 0 { // a NACK of someone who has no PDC
 		c = nil
 	}
@@ -62,10 +62,10 @@ func (t *Tracker) pdc(p *Packet, from, to uint16, syn bool, start uint32) bool {
 		}
 	}
 	if c == nil && !syn && to != 0 {
-		if c = t.byKey[key{UET, iface, dst, src, uint32(to)}]; c != nil {
+		if c = t.byKey[key{UET, view, dst, src, uint32(to)}]; c != nil {
 			p.Side = 1 - c.sideOf(dst, uint32(to))
 			if far := &c.Ends[p.Side]; !far.Known && from != 0 {
-				t.name(c, p.Side, iface, uint32(from))
+				t.name(c, p.Side, view, uint32(from))
 			} else if from != 0 && far.ID != uint32(from) {
 				p.Context = c
 				p.note(Trouble, "from PDCID %d, where the PDC has %d", from, far.ID)
@@ -80,13 +80,13 @@ func (t *Tracker) pdc(p *Packet, from, to uint16, syn bool, start uint32) bool {
 	if c == nil {
 		c = t.add(p, 32)
 		p.Side = 0
-		t.name(c, 0, iface, uint32(from))
+		t.name(c, 0, view, uint32(from))
 		if syn {
 			c.Opened = p.Frame.Number
 			c.Flows[0].begin(int64(start))
 			p.note(Plain, "opens PDC")
 		} else {
-			t.name(c, 1, iface, uint32(to))
+			t.name(c, 1, view, uint32(to))
 			p.note(Notable, "of a PDC that was open before the capture")
 		}
 	}
@@ -312,11 +312,11 @@ func (t *Tracker) ack(p *Packet, a *wire.AckCC) {
 
 // replace puts a new PDC in the place of one that is still open: the target has accepted a SYN with another first PSN.
 func (t *Tracker) replace(p *Packet, a *wire.AckCC) {
-	old, iface := p.Context, p.Frame.Interface.Index
+	old, view := p.Context, p.view
 	c := t.add(p, 32)
 	c.Ends = [2]End{{Addr: p.IP.Dst}, {Addr: p.IP.Src}}
-	t.name(c, 0, iface, uint32(a.DPDCID))
-	t.name(c, 1, iface, uint32(a.SPDCID))
+	t.name(c, 0, view, uint32(a.DPDCID))
+	t.name(c, 1, view, uint32(a.SPDCID))
 	c.Flows[0].begin(int64(old.rival))
 	old.hasRival = false
 	p.Context, p.Side = c, 1

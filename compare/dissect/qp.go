@@ -51,7 +51,7 @@ func (t *Tracker) roce(p *Packet) {
 }
 
 func (t *Tracker) qpKey(p *Packet) key {
-	return key{RoCE, p.Frame.Interface.Index, p.IP.Dst, p.IP.Src, p.RoCE.DestQP}
+	return key{RoCE, p.view, p.IP.Dst, p.IP.Src, p.RoCE.DestQP}
 }
 
 // pair finds the connection of a request, and makes one if there is none.
@@ -60,7 +60,7 @@ func (t *Tracker) pair(p *Packet) {
 	if c == nil {
 		c = t.add(p, 24)
 		c.port = p.IP.Entropy
-		t.name(c, 1, p.Frame.Interface.Index, p.RoCE.DestQP)
+		t.name(c, 1, p.view, p.RoCE.DestQP)
 		t.tie(c)
 	}
 	p.Context, p.Side = c, 1-c.sideOf(p.IP.Dst, p.RoCE.DestQP)
@@ -109,7 +109,7 @@ func (t *Tracker) match(p *Packet) {
 	case best == nil:
 	case c == nil:
 		asking := best.unknown()
-		t.name(best, asking, p.Frame.Interface.Index, p.RoCE.DestQP)
+		t.name(best, asking, p.view, p.RoCE.DestQP)
 		t.tie(best)
 		p.Context, p.Side = best, 1-asking
 	default:
@@ -129,7 +129,7 @@ func (c *Context) unknown() int {
 func (c *Context) fits(p *Packet) int {
 	asking := c.unknown()
 	f := &c.Flows[asking]
-	if c.Ends[asking].Known || c.Ends[asking].Addr != p.IP.Dst || c.iface != p.Frame.Interface.Index || !f.started {
+	if c.Ends[asking].Known || c.Ends[asking].Addr != p.IP.Dst || c.view != p.view || !f.started {
 		return 0
 	}
 	psn := f.extend(uint32(p.RoCE.PSN))
@@ -164,7 +164,7 @@ func (t *Tracker) join(p *Packet, answered, asked *Context) {
 	keep.Flows[into].release()
 	keep.Flows[into], gone.Flows[from] = gone.Flows[from], flow{budget: &t.budget}
 	t.remove(gone)
-	t.name(keep, name, p.Frame.Interface.Index, id)
+	t.name(keep, name, p.view, id)
 	t.tie(keep)
 	keep.mtu = max(keep.mtu, gone.mtu)
 	p.Context, p.Side = keep, 1-side

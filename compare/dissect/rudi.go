@@ -12,7 +12,7 @@ const maxRUDI = 1 << 12
 
 // A rudiKey names an idempotent request.
 type rudiKey struct {
-	iface    int
+	view     int
 	from, to netip.Addr
 	id       uint32
 }
@@ -27,9 +27,9 @@ type rudiRequest struct {
 // rudi matches idempotent requests with their answers by packet id.
 func (t *Tracker) rudi(p *Packet) {
 	u := &p.UET
-	iface := p.Frame.Interface.Index
+	view := p.view
 	if u.Type == wire.TypeRUDI {
-		k := rudiKey{iface, p.IP.Src, p.IP.Dst, u.RUDI.PacketID}
+		k := rudiKey{view, p.IP.Src, p.IP.Dst, u.RUDI.PacketID}
 		if r, seen := t.requests[k]; seen {
 			p.note(Notable, "retransmission of frame %d, after %s", r.frame, short(p.Since-r.sent))
 			r.again = true
@@ -50,7 +50,7 @@ func (t *Tracker) rudi(p *Packet) {
 	if isNack(u.Type) {
 		id, verb = u.Nack.PSN, "refuses"
 	}
-	switch r, seen := t.requests[rudiKey{iface, p.IP.Dst, p.IP.Src, id}]; {
+	switch r, seen := t.requests[rudiKey{view, p.IP.Dst, p.IP.Src, id}]; {
 	case !seen:
 		p.note(Notable, "%s a request that was not seen", verb)
 	case r.again:

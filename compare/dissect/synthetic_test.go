@@ -308,3 +308,38 @@ func TestUnreadable(t *testing.T) {
 	_, d = f.dump(&Tree{})
 	require.EqualValues(t, 5, d.Totals.Printed)
 }
+
+// In files that number packets, each sighting names the first one. At hosts each interface has its view; at links,
+// where directions are not told and each interface sees a part, there is one view, without gaps.
+func TestSightings(t *testing.T) {
+	for _, atLinks := range []bool{false, true} {
+		f := newFilm(t, capture.LinkRaw, capture.LinkRaw, capture.LinkRaw)
+		frames := [3][]byte{}
+		for i := range frames {
+			frames[i] = packet(encap.UETUDP, hostA, hostB, 0, 10, request(uint32(i), wire.RequestSyn), write(uint16(i), whole, 0, 0, 10))
+		}
+		for _, s := range []struct {
+			port int
+			id   uint64
+		}{{0, 0}, {0, 1}, {1, 1}, {0, 2}, {2, 0}, {1, 2}, {2, 2}} {
+			f.now = f.now.Add(time.Microsecond)
+			flags := pcapgo.NgEpbFlags{Direction: pcapgo.NgEpbFlagDirectionInbound}
+			if atLinks {
+				flags.Direction = pcapgo.NgEpbFlagDirectionUnknown
+			}
+			b := frames[s.id]
+			require.NoError(t, f.out.WritePacketWithOptions(gopacket.CaptureInfo{Timestamp: f.now, InterfaceIndex: s.port, CaptureLength: len(b), Length: len(b)}, b,
+				pcapgo.NgPacketOptions{PacketID: &s.id, Flags: &flags}))
+		}
+		text, d := f.dump(&Lines{})
+		require.Contains(t, text, "[same packet as frame 2, 1.00 us later")
+		require.Contains(t, text, "[same packet as frame 1, 4.00 us later")
+		if s := flows(d); atLinks {
+			require.Len(t, d.Tracker.Contexts(), 1)
+			require.EqualValues(t, []int64{3, 0, 0, 0}, []int64{s.Packets, s.Gaps, s.Copies, s.Again})
+		} else {
+			require.Len(t, d.Tracker.Contexts(), 3)
+			require.EqualValues(t, []int64{7, 2}, []int64{s.Packets, s.Gaps})
+		}
+	}
+}

@@ -37,7 +37,7 @@ func (c *Context) end(side int) string {
 	return fmt.Sprintf(format, e.Addr, e.ID)
 }
 
-// A Context is a PDC or a connected pair of queue pairs, as seen at one interface. Side 0 is the one whose
+// A Context is a PDC or a connected pair of queue pairs, as seen at one interface, or at all links. Side 0 is the one whose
 // packet was seen first: of a PDC whose opening was captured, the initiator.
 type Context struct {
 	Kind      Kind
@@ -59,7 +59,7 @@ type Context struct {
 	rival       uint32 // first PSN of a SYN that does not belong to this PDC
 	hasRival    bool
 	port        uint16 // of RoCE: UDP source port of its first request
-	iface       int
+	view        int
 	gone        bool
 	mtu         int // of RoCE: payload of First and Middle packets; 0 before one was seen
 
@@ -68,10 +68,10 @@ type Context struct {
 }
 
 // A key finds the context that an endpoint knows under a number, towards a peer. Each interface has its own
-// view: a packet may pass several.
+// view (sightings.go): a packet may pass several.
 type key struct {
 	kind        Kind
-	iface       int
+	view        int
 	owner, peer netip.Addr
 	id          uint32
 }
@@ -87,6 +87,7 @@ type Tracker struct {
 	requests map[rudiKey]rudiRequest
 	order    []rudiKey // of requests: a ring, once it is full
 	eldest   int       // in it
+	sighted  []sighting
 
 	Forgotten [3]int64 // contexts, by kind, that were closed to make room
 	Rest      [3]Stats // and what happened in them
@@ -100,6 +101,9 @@ func NewTracker() *Tracker {
 
 // Follow books a packet with the context it belongs to and leaves notes on it.
 func (t *Tracker) Follow(p *Packet) {
+	if p.Kind == Other || !t.sight(p) {
+		return
+	}
 	if p.Malformed != "" || p.Check.Wrong() || p.Frame.Interface.Name == capture.DropsPort { // nobody takes it
 		return
 	}
@@ -121,7 +125,10 @@ func (t *Tracker) add(p *Packet, bits uint) *Context {
 		t.forget(t.recent.Back().Value.(*Context))
 	}
 	t.number++
-	c := &Context{Kind: p.Kind, Number: t.number, Interface: p.Frame.Interface.Name, iface: p.Frame.Interface.Index, First: p.Since}
+	c := &Context{Kind: p.Kind, Number: t.number, Interface: p.Frame.Interface.Name, view: p.view, First: p.Since}
+	if p.view == allLinks {
+		c.Interface = ""
+	}
 	c.Ends = [2]End{{Addr: p.IP.Src}, {Addr: p.IP.Dst}}
 	for i := range c.Flows {
 		c.Flows[i].bits, c.Flows[i].budget = bits, &t.budget
@@ -131,9 +138,9 @@ func (t *Tracker) add(p *Packet, bits uint) *Context {
 }
 
 // name tells an end's number and makes the context findable under it.
-func (t *Tracker) name(c *Context, side, iface int, id uint32) {
+func (t *Tracker) name(c *Context, side, view int, id uint32) {
 	c.Ends[side].ID, c.Ends[side].Known = id, true
-	k := key{c.Kind, iface, c.Ends[side].Addr, c.Ends[1-side].Addr, id}
+	k := key{c.Kind, view, c.Ends[side].Addr, c.Ends[1-side].Addr, id}
 	t.byKey[k] = c
 	c.keys = append(c.keys, k)
 }
