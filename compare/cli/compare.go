@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -27,9 +28,9 @@ type common struct {
 }
 
 // prepare looks at what would otherwise show only when runs are made, or all of them.
-func (c *common) prepare(what *campaign.Campaign) error {
-	if err := what.Check(); err != nil {
-		return errUsage{err}
+func (c *common) prepare(a *app, what *campaign.Campaign) error {
+	if err := check(a.ctx, what); err != nil {
+		return err
 	}
 	if c.Trace != "" {
 		if err := creatable("--trace", c.Trace); err != nil {
@@ -49,6 +50,21 @@ func (c *common) prepare(what *campaign.Campaign) error {
 	}
 	what.Pcap = c.capture(single(what.Scenarios))
 	return c.probe(what.Pcap, what.Scenarios)
+}
+
+// check measures the fabrics, which takes minutes for the largest: an interrupt does not wait for them.
+func check(ctx context.Context, what *campaign.Campaign) error {
+	checked := make(chan error, 1)
+	go func() { checked <- what.Check() }()
+	select {
+	case err := <-checked:
+		if err != nil {
+			return errUsage{err}
+		}
+		return nil
+	case <-ctx.Done():
+		return errors.New("interrupted; no run was finished")
+	}
 }
 
 type compareCmd struct {
@@ -74,7 +90,7 @@ func (c *compareCmd) Run(a *app) error {
 		return errUsage{err}
 	}
 	what := &campaign.Campaign{Scenarios: scenarios, Demonstration: demonstration}
-	if err := c.prepare(what); err != nil {
+	if err := c.prepare(a, what); err != nil {
 		return err
 	}
 	if c.Full {
@@ -248,7 +264,7 @@ func (c *runCmd) Run(a *app) error {
 		return errUsage{singular(err)}
 	}
 	what := &campaign.Campaign{Scenarios: scenarios}
-	if err := c.prepare(what); err != nil {
+	if err := c.prepare(a, what); err != nil {
 		return err
 	}
 	return c.carryOut(a, what)

@@ -4,6 +4,8 @@ package cli_test
 
 import (
 	"bufio"
+	"bytes"
+	"context"
 	"io"
 	"os"
 	"os/exec"
@@ -47,4 +49,14 @@ func TestControlC(t *testing.T) {
 	runs, err := os.ReadFile(dir + "/out/runs.jsonl")
 	require.NoError(t, err)
 	require.NotEmpty(t, runs)
+}
+
+// An interrupt does not wait until the routes of a very large fabric are found.
+func TestControlCWhileMeasuring(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	var stdout, stderr bytes.Buffer
+	status := cli.Run(ctx, []string{"compare", "permutation", "--set", "fabric.topology=fattree", "--set", "fabric.hosts=8192", "--out", ""}, &stdout, &stderr)
+	require.Equal(t, cli.Failed, status)
+	require.Equal(t, "weft: interrupted; no run was finished\n", stderr.String())
 }
