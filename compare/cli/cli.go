@@ -19,6 +19,7 @@ import (
 	"github.com/weft-transport/weft/compare/campaign"
 	"github.com/weft-transport/weft/compare/capture"
 	"github.com/weft-transport/weft/compare/dissect"
+	"github.com/weft-transport/weft/compare/perf"
 	_ "github.com/weft-transport/weft/compare/protocols" // register themselves
 )
 
@@ -47,6 +48,7 @@ type commands struct {
 	Merge   mergeCmd   `cmd:"" help:"Put the results of sweeps, their shards or comparisons into one directory and report."`
 	Report  reportCmd  `cmd:"" help:"Make the HTML report of a results directory."`
 
+	Perf perfCmd `cmd:"" help:"Measure UET and its rivals over real sockets: bandwidth, latency, message rate."`
 	Dump dumpCmd `cmd:"" help:"Decode the UET and RoCE v2 packets of a capture, and follow their contexts."`
 
 	Version kong.VersionFlag `help:"Print the version and the hash of the source."`
@@ -74,7 +76,7 @@ func Run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 			"Ctrl-C stops runs cleanly and keeps what is finished; a second one ends the program at once."),
 		kong.Writers(stdout, stderr), kong.Exit(func(code int) { exited = code }),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
-		kong.Vars{"version": weft.Version + " " + campaign.SourceHash(), "filter": dissect.FilterHelp,
+		kong.Vars{"perfProtocols": strings.Join(perf.Protocols.Names(), ", "), "version": weft.Version + " " + campaign.SourceHash(), "filter": dissect.FilterHelp,
 			"trimmed": fmt.Sprintf("%d,%d", capture.Rules.Trimmed, capture.Rules.TrimmedLastHop)}, kong.Bind(a))
 	if len(args) == 0 {
 		args = []string{"--help"}

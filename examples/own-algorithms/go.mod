@@ -5,6 +5,7 @@ go 1.26.0
 require github.com/weft-transport/weft v0.0.0
 
 require (
+	github.com/HdrHistogram/hdrhistogram-go v1.4.0 // indirect
 	github.com/alecthomas/kong v1.17.0 // indirect
 	github.com/goccy/go-yaml v1.19.2 // indirect
 	github.com/gopacket/gopacket v1.7.7 // indirect

@@ -1,0 +1,244 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/weft-transport/weft/compare/perf"
+	"github.com/weft-transport/weft/transport/instant"
+	"github.com/weft-transport/weft/transport/param"
+)
+
+type perfCmd struct {
+	Server perfServerCmd `cmd:"" help:"Wait for clients and do the other half of what they measure."`
+	Client perfClientCmd `cmd:"" help:"Measure bandwidth, latency or message rate with a server."`
+}
+
+type perfServerCmd struct {
+	Bind  string `help:"Address to listen on; all by default." placeholder:"ADDRESS"`
+	Port  uint16 `short:"p" help:"TCP port of the control connection." default:"4793"`
+	Once  bool   `short:"1" help:"End after one client."`
+	Quiet bool   `help:"No lines about clients on standard error."`
+}
+
+func (c *perfServerCmd) Run(a *app) error {
+	s, err := perf.ListenServer(a.ctx, net.JoinHostPort(c.Bind, strconv.Itoa(int(c.Port))))
+	if err != nil {
+		return err
+	}
+	if s.Once = c.Once; !c.Quiet {
+		s.Log = a.stderr
+		fmt.Fprintf(a.stderr, "listening on %s\n", s.Address())
+	}
+	return s.Serve(a.ctx)
+}
+
+// testFlags say what is measured.
+type testFlags struct {
+	Protocol   string `help:"What carries it, as name,key=value,...: ${perfProtocols}." default:"uet" placeholder:"SPEC"`
+	Test       string `help:"${enum}." enum:"write,read,send,tagged,atomic,stream" default:"write"`
+	Metric     string `short:"m" help:"${enum}; several after each other, separated by commas." default:"bandwidth" placeholder:"bandwidth,latency,rate"`
+	Size       string `short:"s" help:"Bytes of an operation; several separated by commas. 64KiB for bandwidth, 64 for latency and rate by default." placeholder:"BYTES"`
+	All        bool   `short:"a" help:"All powers of two from 1 byte to 8 MiB."`
+	Iterations int64  `short:"n" help:"Operations to measure, instead of a duration." placeholder:"N"`
+	Duration   string `short:"D" aliases:"time" help:"How long to measure; a number alone is seconds." default:"5" placeholder:"TIME"`
+	Warmup     string `help:"How long to run before that." default:"200ms" placeholder:"TIME"`
+	Flows      int    `short:"q" aliases:"parallel,qp" help:"Contexts, queue pairs or connections at once." default:"1"`
+	Depth      int    `aliases:"tx-depth" help:"Operations under way on each flow. 16 for bandwidth, 128 for rate by default." placeholder:"N"`
+	Reverse    bool   `short:"R" help:"The server begins the operations." xor:"direction"`
+	Both       bool   `short:"b" aliases:"bidirectional,bidir" help:"Both ends begin operations." xor:"direction"`
+	DataPort   uint16 `help:"UDP or TCP port of the server for data; 0: a free one." default:"0"`
+
+	Loss      string `help:"Share of packets that are lost at each end, for example 1%." placeholder:"SHARE"`
+	Delay     string `help:"Time that each packet takes longer in each direction, for example 1ms." placeholder:"TIME"`
+	Reorder   string `help:"Share of packets that come later than others by --reorder-by." placeholder:"SHARE"`
+	ReorderBy string `help:"How much later those come." default:"1ms" placeholder:"TIME"`
+	Duplicate string `help:"Share of packets that come twice." placeholder:"SHARE"`
+	Seed      uint64 `help:"Of what happens to packets." default:"1"`
+}
+
+type perfClientCmd struct {
+	Host string `arg:"" help:"Server, as HOST or HOST:PORT."`
+	Port uint16 `short:"p" help:"TCP port of the control connection." default:"4793"`
+	testFlags
+	Interval string `short:"i" help:"Time between live lines; 0: none." default:"0" placeholder:"TIME"`
+	Style    string `help:"How results are printed: ${enum}." enum:"weft,perftest,fabtests,iperf3" default:"weft"`
+	JSON     bool   `name:"json" short:"J" help:"Write JSON Lines to standard output, and nothing else there."`
+}
+
+// Help is the long help of the command.
+func (perfClientCmd) Help() string {
+	return `Start "weft perf server" on the other host first. Both ends open sockets of their own for every test; the server's firewall must let
+TCP and UDP port 4793 through, or those of --port and --data-port.
+
+Latencies of write, send, tagged and stream are one way: half of a ping-pong. Those of read and atomic are whole operations. Bandwidth counts payload
+bytes of operations that have ended. CPU s/GB is processor time of both processes for 10^9 bytes; with polling (spin), waiting is in it.
+
+Loss and the like happen inside the program, to what arrives at either end: no root, no qdisc.
+
+JSON Lines, kind first: perf_start (the test), perf_interval, perf_result. Times are nanoseconds, sizes bytes, rates bits per second.`
+}
+
+func (c *perfClientCmd) Run(a *app) error {
+	tests, err := c.tests()
+	if err != nil {
+		return errUsage{err}
+	}
+	interval, err := seconds("--interval", c.Interval)
+	if err != nil {
+		return errUsage{err}
+	}
+	for i := range tests {
+		tests[i].Interval = interval
+		if err := tests[i].Validate(); err != nil {
+			return errUsage{err}
+		}
+	}
+	host := c.Host
+	if _, _, err := net.SplitHostPort(host); err != nil {
+		host = net.JoinHostPort(strings.Trim(host, "[]"), strconv.Itoa(int(c.Port)))
+	}
+	client, err := perf.Dial(a.ctx, host)
+	if err != nil {
+		return err
+	}
+	defer client.Close()
+	out := perf.NewPrinter(c.Style, a.stdout)
+	if c.JSON {
+		out = perf.NewJSON(a.stdout)
+	}
+	for _, t := range tests {
+		if err := perfOnce(a.ctx, client, t, out); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// perfOnce runs one test and prints it, also if it was cut short.
+func perfOnce(ctx context.Context, client *perf.Client, t perf.Test, out perf.Printer) error {
+	out.Begin(&t)
+	r, err := client.Run(ctx, t, func(v perf.Interval) { out.Interval(&t, v) })
+	if total := r.Total(); err == nil || total.Operations > 0 {
+		out.Result(&r)
+	}
+	if errors.Is(err, context.Canceled) {
+		return errors.New("interrupted")
+	}
+	return err
+}
+
+// tests are all that the flags ask for: each metric with each size.
+func (f *testFlags) tests() ([]perf.Test, error) {
+	base, err := f.base()
+	if err != nil {
+		return nil, err
+	}
+	var tests []perf.Test
+	for _, metric := range strings.Split(f.Metric, ",") {
+		sizes, err := f.sizes(metric)
+		if err != nil {
+			return nil, err
+		}
+		for _, size := range sizes {
+			t := base
+			t.Metric, t.Size = metric, size
+			if t.Depth == 0 {
+				t.Depth = map[string]int{perf.Bandwidth: 16, perf.Latency: 1, perf.Rate: 128}[metric]
+			}
+			if err := t.Validate(); err != nil {
+				return nil, err
+			}
+			tests = append(tests, t)
+		}
+	}
+	return tests, nil
+}
+
+func (f *testFlags) base() (t perf.Test, err error) {
+	t = perf.Test{Protocol: f.Protocol, Operation: f.Test, Direction: perf.Forward, Iterations: f.Iterations, Flows: f.Flows, Depth: f.Depth, DataPort: f.DataPort}
+	if f.Reverse {
+		t.Direction = perf.Reverse
+	}
+	if f.Both {
+		t.Direction = perf.Both
+	}
+	for _, d := range [...]struct {
+		name, text string
+		into       *time.Duration
+	}{{"--duration", f.Duration, &t.Duration}, {"--warmup", f.Warmup, &t.Warmup}, {"--delay", f.Delay, &t.Impairment.Delay}} {
+		if *d.into, err = seconds(d.name, d.text); err != nil {
+			return t, err
+		}
+	}
+	for _, s := range [...]struct {
+		name, text string
+		into       *float64
+	}{{"--loss", f.Loss, &t.Impairment.Loss}, {"--reorder", f.Reorder, &t.Impairment.Reorder}, {"--duplicate", f.Duplicate, &t.Impairment.Duplicate}} {
+		if s.text == "" {
+			continue
+		}
+		if *s.into, err = param.ParseFraction(s.text); err != nil {
+			return t, fmt.Errorf("%s: %w", s.name, err)
+		}
+	}
+	if t.Impairment.Reorder > 0 {
+		if t.Impairment.ReorderBy, err = seconds("--reorder-by", f.ReorderBy); err != nil {
+			return t, err
+		}
+	}
+	if t.Impairment.On() {
+		t.Impairment.Seed = f.Seed
+	}
+	return t, nil
+}
+
+// sizes reads --size and --all.
+func (f *testFlags) sizes(metric string) (sizes []int, err error) {
+	switch {
+	case f.Test == perf.Atomic:
+		return []int{8}, nil
+	case f.All && f.Size != "":
+		return nil, errors.New("--all: expected no --size beside it")
+	case f.All:
+		for size := 1; size <= 8<<20; size *= 2 {
+			sizes = append(sizes, size)
+		}
+		return sizes, nil
+	case f.Size == "" && metric == perf.Bandwidth:
+		return []int{64 << 10}, nil
+	case f.Size == "":
+		return []int{64}, nil
+	}
+	for _, text := range strings.Split(f.Size, ",") {
+		s, err := param.ParseSize(text)
+		if err == nil && s.BDP > 0 {
+			err = errors.New("a BDP is not known here; expected bytes")
+		}
+		if err != nil {
+			return nil, fmt.Errorf("--size: %w", err)
+		}
+		sizes = append(sizes, int(min(s.Bytes, 1<<40)))
+	}
+	return sizes, nil
+}
+
+// seconds reads a time; a number alone is seconds, as in tools that people know.
+func seconds(flag, text string) (time.Duration, error) {
+	if text == "" {
+		return 0, nil
+	}
+	if v, err := strconv.ParseFloat(text, 64); err == nil && v >= 0 && v <= 1e9 {
+		return time.Duration(v * float64(time.Second)), nil
+	}
+	t, err := param.ParseTime(text)
+	if err != nil || t == instant.Never {
+		return 0, fmt.Errorf("%s %q: expected a time such as 10 (seconds), 500ms or 2s", flag, text)
+	}
+	return time.Duration(t / instant.Nanosecond), nil
+}
