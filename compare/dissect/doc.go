@@ -4,7 +4,7 @@
 //	                               │
 //	                            Tracker: PDCs and queue pairs; leaves notes on the packet
 //	                               │
-//	              line.go  one line a packet     tree.go  every field with its place     json.go  JSON Lines
+//	      line.go, words.go  one line a packet     tree.go  every field with its place     json.go  JSON Lines
 //	              table.go  what was there in all, and in each context
 //
 // Formats are the business of packages transport/wire (with encap) and compare/rocev2/wire: here a header is a list

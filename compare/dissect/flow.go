@@ -51,24 +51,6 @@ type slot struct {
 	back        bool          // which came
 }
 
-// A message is a run of packets that completes together.
-type message struct {
-	op       string
-	id       uint32
-	begun    time.Duration
-	last     int64 // PSN of its last packet; 0 before that was seen
-	packets  int   // seen, each PSN once
-	acked    int   // of these
-	bytes    int64 // seen
-	length   int64 // of the whole
-	started  bool  // its first packet was seen
-	whole    bool  // all of it was seen
-	reads    bool  // completes when length bytes came back
-	returned int64 // which did
-	failed   bool  // was answered with an error, or deferred
-	done     bool
-}
-
 // Stats counts what happened in a flow.
 type Stats struct {
 	Packets, Bytes  int64 // all packets with PSNs, copies among them, and their payload
