@@ -59,6 +59,20 @@
 // Every local address is a rail with its own sockets, and a port of core.Pull. Packets go from rail i to the i-th
 // address of a peer, or from a rail of the right family if there is none.
 //
+// # Native IP
+//
+// With Config.Native packets travel in IP protocol 253 behind a four-byte entropy header, from a raw socket: Linux and
+// CAP_NET_RAW. Every EV goes out as it is, the address alone is the endpoint, there is no GSO and no GRO. This is what
+// the reference provider of the consortium speaks; its packets, as captured, are in the tests. To talk to it:
+//
+//   - UET{} as Format, because it always has the CRC, most significant byte first
+//   - core.Config: PayloadMTU 1024, MPR 1, JobID 1, PIDOnFEP 0, ResourceIndex 15, RTO.Init 5 ms or more
+//   - it drops IPv4 packets whose total length has a low byte below 36: no last packets of 172 to 207 payload bytes
+//     (with the standard header), nor of 428 to 463, and so on every 256
+//   - where it shares an interface with the kernel, drop protocol 253 in the input chain of its namespace, or its
+//     kernel answers with ICMP protocol unreachable; ours does not, since the raw socket takes the packets
+//   - it sends 128 packets back to back: leave SocketBuffer large
+//
 // # What is not here
 //
 // Trimmed packets do not arrive: the kernel drops a UDP datagram that is shorter than its header says. There is

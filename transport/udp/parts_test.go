@@ -282,6 +282,24 @@ func TestAThousandPeers(t *testing.T) {
 	require.Equal(t, 1000, e.stats(t).Peers)
 }
 
+// TestOverflowIsTold has more arrive than a socket holds, while its loop is held up.
+func TestOverflowIsTold(t *testing.T) {
+	if !onLinux {
+		t.Skip("SO_RXQ_OVFL is Linux's")
+	}
+	e := openRaw(t, "127.0.0.1", func(c *Config) { c.SocketBuffer = 1 << 14; c.NoGRO = true })
+	send := stranger(t, e.Local()[0])
+	require.NoError(t, e.Do(func(core.Time) {
+		for range 500 {
+			send(make([]byte, 1000))
+		}
+	}))
+	until(t, func() bool {
+		send(make([]byte, 1000)) // the next that arrives tells of those before it that did not
+		return e.stats(t).Overflow > 100
+	})
+}
+
 // FuzzSplit gives any datagram to the formats of UET.
 func FuzzSplit(f *testing.F) {
 	ack := make([]byte, 16)

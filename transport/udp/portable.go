@@ -141,13 +141,15 @@ func (s *portable) read(v receiver, arena []byte) {
 		}
 		for {
 			n, from, err := v.conn.ReadFromUDPAddrPort(arena[slot*s.slot : (slot+1)*s.slot])
-			if errors.Is(err, net.ErrClosed) {
+			switch {
+			case errors.Is(err, net.ErrClosed):
 				return
+			case err != nil && n == 0:
+				time.Sleep(time.Millisecond) // systems tell of a peer that is not there in many ways
+				continue
 			}
-			if err == nil || n > 0 { // Windows tells of a long datagram by an error
-				s.filled <- delivery{slot, n, from, v.rail} // never blocks: there are as many places as slots
-				break
-			}
+			s.filled <- delivery{slot, n, from, v.rail} // with an error where Windows has cut it; never blocks: as many places as slots
+			break
 		}
 	}
 }
