@@ -53,6 +53,12 @@ local function inner(field)
   return all[#all]
 end
 
+-- later returns the one that lies further back in the frame: of IPv4 and IPv6 the inner one.
+local function later(a, b)
+  if a and b then return a.offset > b.offset and a or b end
+  return a or b
+end
+
 local function raw(info) return info and info.range:raw() or "" end
 
 -- check compares the trailer once for a frame. It returns status, order, calculated value.
@@ -62,9 +68,9 @@ local function check(c, carrier)
   if uet.prefs.crc == NO_TRAILER then return { status = NONE } end
   if c.trimmed then return { status = NONE } end
   if c.blind or c.snapped or not uet.prefs.check or n < 4 then return { status = UNCHECKED } end
-  local header, from = inner(ip), 12 -- the source address
-  if not header then header, from = inner(ip6), 8 end
+  local header = later(inner(ip), inner(ip6))
   if not header then return { status = UNCHECKED } end
+  local from = header.name == "ip" and 12 or 8 -- the source address
   local value = crc.of({ header.range(from):raw(), carrier, c.tvb(0, n - 4):raw() })
   local verdict = { status = BAD, value = value }
   if uet.prefs.crc ~= LEAST_FIRST and c.tvb(n - 4, 4):uint() == value then
@@ -93,7 +99,8 @@ end
 -- secured shows the TSS header; what it protects stays opaque.
 local function secured(c)
   local size = bit.band(c.tvb(0, 1):uint(), 0x04) ~= 0 and 16 or 12
-  if c.n < size + 16 then return "TSS header and integrity check value need " .. size + 16 .. " bytes" end
+  local least = c.snapped and size or size + 16
+  if c.n < least then return "TSS header and integrity check value need " .. size + 16 .. " bytes" end
   local tree = c.root:add(f["tss"], c.tvb(0, size))
   tree:add(f["tss.type"], c.tvb(0, 1))
   tree:add(f["tss.sp"], c.tvb(0, 1))
@@ -102,11 +109,12 @@ local function secured(c)
   if size == 16 then tree:add(f["tss.ssi"], c.tvb(4, 4)) end
   tree:add(f["tss.epoch"], c.tvb(size - 8, 2))
   tree:add(f["tss.counter"], c.tvb(size - 6, 6))
-  c.root:add(f["tss.encrypted"], c.tvb(size, c.n - 16 - size))
-  c.root:add(f["tss.icv"], c.tvb(c.n - 16, 16))
+  local closed = c.n - least
+  if closed > 0 then c.root:add(f["tss.encrypted"], c.tvb(size, closed)) end
+  if not c.snapped then c.root:add(f["tss.icv"], c.tvb(c.n - 16, 16)) end
   c.info[1] = string.format("TSS SDI=%d", c.tvb(1, 3):uint())
   if size == 16 then c.info[2] = string.format("SSI=%d", c.tvb(4, 4):uint()) end
-  c.info[#c.info + 1] = string.format("Epoch=%d Counter=%s Len=%d", c.tvb(size - 8, 2):uint(), tostring(c.tvb(size - 6, 6):uint64()), c.n - 16 - size)
+  c.info[#c.info + 1] = string.format("Epoch=%d Counter=%s Len=%d", c.tvb(size - 8, 2):uint(), tostring(c.tvb(size - 6, 6):uint64()), c.full - 16 - size)
 end
 
 -- payload shows what is behind the headers, from byte `at`; want is what the headers announce, if they do.
@@ -156,12 +164,13 @@ local function dissect(tvb, pinfo, root, entropy, carrier, announced)
   pinfo.cols.protocol = "UET"
   local marks = {}
   local n, captured = tvb:reported_len(), tvb:captured_len()
-  local dscp = inner(ip_dscp) or inner(ip6_dscp)
+  local dscp = later(inner(ip_dscp), inner(ip6_dscp))
   local c = {
     tvb = tvb, n = math.min(n, captured), full = n, snapped = captured < n, root = root:add(uet, tvb()), info = {}, first = not pinfo.visited, relative = uet.prefs.relative,
     src = flow:host(pinfo.net_src), dst = flow:host(pinfo.net_dst), blind = not frame_number(), in_error = inner(icmp) or inner(icmp6),
     at = { frame = pinfo.number, time = pinfo.rel_ts, iface = inner(interface) and inner(interface).value or 0,
-      partial = partial() },
+      partial = partial(),
+    },
     trimmed = announced > n or (dscp and trimmed_dscp[dscp.value] or false),
     mark = function(text) marks[#marks + 1] = text end,
   }

@@ -127,7 +127,7 @@ local function sent(note, stream, side, h, at)
   local here = record.seen[at.iface]
   if here then
     note.retransmission_of, note.rto = here.first, at.time - here.time
-    note.reused = record.content ~= h.content
+    note.reused = record.content and h.content and record.content ~= h.content
     note.doubled = not h.retx
   else
     if record.frame ~= at.frame then note[h.retx and "retransmission_of" or "copy_of"] = record.frame end
@@ -223,7 +223,7 @@ function M:pdc(h, at)
   return note
 end
 
--- rudi takes in a packet that belongs to no PDC.
+-- connectionless takes in a packet of RUDI, which belongs to no PDC.
 function M:connectionless(h, at)
   local note = {}
   self.frames[at.frame] = note
@@ -249,7 +249,7 @@ function M:connectionless(h, at)
   return note
 end
 
--- read links the data of a READ, which comes in requests of the other direction, to the READ.
+-- The data of a READ comes in requests of the other direction: these two link it to the READ.
 function M.read_asked(note, message, frame)
   local reads = note.stream.directions[note.side].reads
   reads[message] = reads[message] or frame

@@ -50,7 +50,6 @@ return function(K)
       item:add(f["pds.flags." .. flag], range)
       set[flag] = value ~= 0
       if flag == "req" then
-        h.clear, h.close = value == 2, value == 4
         if value == 2 then words[#words + 1] = "clear" elseif value == 4 then words[#words + 1] = "close" end
       elseif set[flag] then
         words[#words + 1] = flag
@@ -243,8 +242,12 @@ return function(K)
     prologue(c, tree, at, h)
     h.retx = h.set.retx
     readers[what](c, tree, at, h)
-    h.content = string.format("%d %d ", h.type, h.next)
-    if h.type ~= 11 and codes.ses_size[h.next] then h.content = h.content .. tostring(c.tvb(at + h.size, math.min(4, c.n - at - h.size)):bytes()) end
+    -- What tells a packet from another with the same PSN: the first bytes of SES, which trimmed ones mostly keep.
+    if h.type == 11 then
+      h.content = "control " .. h.next
+    elseif c.n - at - h.size >= 4 then
+      h.content = string.format("%d %d %s", h.type, h.next, tostring(c.tvb(at + h.size, 4):bytes()))
+    end
     h.tree, h.at = tree, at
     local wrong
     h.lost = h.cut
