@@ -103,7 +103,7 @@ func (g goodput) measure(b *testing.B) (rate, perCPU float64) {
 	a, z := open(b, "127.0.0.1", change), open(b, "127.0.0.1", change)
 	defer z.Close()
 	defer a.Close()
-	bytes := func() uint64 { return 0 }
+	var bytes func() uint64
 	if g.ceiling {
 		var stop func()
 		bytes, stop = plain(a, z, g.payload, g.run)

@@ -186,7 +186,7 @@ func (c *Carrier) Start(h core.Stack, notify func(core.Time)) error {
 }
 
 // Close stops the loop, waits for it, and closes the sockets. Do and Stats fail afterwards. What was accepted
-// and not sent is not sent. Further calls do nothing.
+// and not sent is not sent. Further calls do nothing. It must not be called where the Stack is driven.
 func (c *Carrier) Close() error {
 	running, first := c.mail.close(c.sys.wake)
 	if running {
@@ -228,7 +228,8 @@ func (c *Carrier) Stats() (s Stats, err error) {
 }
 
 // Resolve makes the endpoint at "address" or "address:port" known and returns its fabric address. Several
-// addresses of one peer, one for each of our rails, are separated by commas. Host names are not looked up.
+// addresses of one peer, one for each of our rails, are separated by commas. Host names are not looked up. Like
+// all that goes through Do, it must not be called where the Stack is driven.
 func (c *Carrier) Resolve(name string) (core.Addr, error) {
 	addrs, err := parseAddrs(name)
 	if err != nil {

@@ -1,0 +1,53 @@
+package udp
+
+import (
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/weft-transport/weft/transport/core"
+	"github.com/weft-transport/weft/transport/instant"
+)
+
+func TestHeldPacketsComeInOrder(t *testing.T) {
+	var h held
+	r := rand.New(rand.NewPCG(1, 2))
+	var want []due
+	var seq uint64
+	for range 2000 {
+		if r.IntN(3) > 0 || len(want) == 0 {
+			d := due{core.Time(r.IntN(50)), seq, uint32(seq)}
+			seq++
+			h.push(d)
+			want = append(want, d)
+			continue
+		}
+		first := slices.MinFunc(want, func(a, b due) int {
+			if a.before(b) {
+				return -1
+			}
+			return 1
+		})
+		require.Equal(t, first.at, h.next())
+		require.Equal(t, first.slot, h.pop())
+		want = slices.DeleteFunc(want, func(d due) bool { return d == first })
+	}
+	require.Len(t, h.heap, len(want))
+}
+
+// TestDelayKeepsOrderAndBytes holds every packet back for as long.
+func TestDelayKeepsOrderAndBytes(t *testing.T) {
+	a, b := both(t, "127.0.0.1", func(c *Config, u *core.Config) {
+		c.Fate = func(*core.Packet) Fate { return Fate{Late: 2 * instant.Millisecond} }
+		u.RTO.Init = instant.Second
+	})
+	move(t, a, b, 10, 50_000)
+	for _, e := range []*end{a, b} {
+		require.NoError(t, e.Do(func(core.Time) {
+			require.Empty(t, e.held.heap)
+			require.Zero(t, e.host.Counters().OutOfOrder)
+		}))
+	}
+}
