@@ -90,11 +90,11 @@ func (c *compareCmd) Run(a *app) error {
 		return errUsage{err}
 	}
 	what := &campaign.Campaign{Scenarios: scenarios, Demonstration: demonstration}
-	if err := c.prepare(a, what); err != nil {
-		return err
-	}
 	if c.Full {
 		announce(a.stderr, scenarios, c.workers())
+	}
+	if err := c.prepare(a, what); err != nil {
+		return err
 	}
 	return c.carryOut(a, what)
 }

@@ -179,7 +179,9 @@ func TestAnInterruptBeforeAnythingIsFinished(t *testing.T) {
 	require.Equal(t, cli.Failed, cli.Run(ctx, tinyCompare("--json"), &stdout, &stderr))
 	require.Equal(t, "weft: interrupted; no run was finished\n", stderr.String())
 	require.Empty(t, stdout.String())
-	require.Empty(t, files(t, filepath.Join(".", "out")))
+	left, err := filepath.Glob("out/*")
+	require.NoError(t, err)
+	require.Empty(t, left)
 
 	// The whole evidence says how long it will take before it starts.
 	stderr.Reset()
