@@ -20,7 +20,6 @@ const Version = "0.1.0"
 //
 //go:embed go.mod go.sum *.go cmd/*/*.go compare/*.go compare/*/*.go compare/*/*/*.go congestion/*.go
 //go:embed emulator/*.go emulator/*/*.go spray/*.go transport/*.go transport/*/*.go transport/*/*.s transport/*/*/*.go compare/scenario/builtin/*.yaml compare/report/page/*
-//go:embed examples/allreduce/*.go examples/echo/*.go examples/filecopy/*.go examples/kv/*.go examples/paramserver/*.go
 var source embed.FS
 
 // SourceHash returns the SHA-256 of all source files that take part in a build, tests left out, as
