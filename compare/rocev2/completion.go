@@ -67,6 +67,8 @@ type Completion struct {
 	Opcode    wire.Opcode // last packet of what came: SEND or WRITE, with immediate, with invalidate or without
 	Immediate uint32      // immediate data, or the R_Key that was invalidated
 	Solicited bool
+	From      core.Addr // of a datagram: who sent it,
+	FromQPN   uint32    // and on which queue pair
 
 	Original uint64 // atomics: the value before
 }

@@ -15,10 +15,10 @@
 //	            controller ◄── CNP (control) ◄──────────────┘  of packets marked CE
 //
 // Beside that, queue pairs can be connected by hand for SEND, READ, atomics, WRITE with immediate and their
-// completions: verbs.go has the picture.
+// completions, and others opened for datagrams: verbs.go has the picture.
 //
 // Where to read: qp.go for the state of a queue pair; requester.go, responder.go and timer.go for go-back-N;
-// verbsend.go, verbtake.go and reply.go for what the other verbs add; memory.go for regions, keys and rights;
+// verbsend.go, verbtake.go, reply.go and datagram.go for what the other verbs add; memory.go for regions, keys and rights;
 // irn.go and adaptive.go for what selective retransmission and out-of-order placement change; control.go for
 // answers under way; modes.go for the modes.
 //

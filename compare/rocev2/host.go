@@ -105,6 +105,10 @@ func (h *Host) HandlePacket(now Time, p *core.Packet) {
 	if !h.read(p) {
 		return
 	}
+	if h.byQPN != nil && h.in.Opcode.IsDatagram() {
+		h.onDatagram(now, p)
+		return
+	}
 	i := h.addressee(p.From)
 	if i == 0 {
 		h.count.Malformed++
@@ -154,7 +158,7 @@ func (h *Host) refuse(why wire.Refusal) {
 // addressee finds the queue pair that the packet in h.in is for, and makes it if it is new; 0 if there is none.
 func (h *Host) addressee(from core.Addr) uint32 {
 	if h.byQPN != nil {
-		if i := h.byQPN[h.in.DestQP]; i != 0 && h.qps[i].to == from {
+		if i := h.byQPN[h.in.DestQP]; i != 0 && h.qps[i].to == from && from != h.self {
 			return i
 		}
 	}

@@ -223,6 +223,10 @@ func (h *Host) breakQP(now Time, i uint32, why Status) {
 		h.partDone(now, mi)
 		why = Flushed
 	}
+	if q.verbs != 0 { // the error state is of both halves
+		q.rstate = refused
+		h.flushReceives(now, i)
+	}
 	q.una, q.next, q.high = q.end, q.end, q.end
 	q.inFlight, q.timer, q.sendAt = 0, never, never
 }

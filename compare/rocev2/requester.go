@@ -40,6 +40,9 @@ func (h *Host) sendOne(now Time, i uint32, p *core.Packet) {
 	h.advance(q, pt)
 	q.inFlight += h.cfg.weight(pt, k, k+1)
 	h.account(now, i, pt, k, number, ask)
+	if q.verbs != 0 && h.verbs[q.verbs].datagrams {
+		h.sentDatagram(now, q)
+	}
 }
 
 // advance moves next behind the packet that was sent.

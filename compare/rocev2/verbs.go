@@ -32,11 +32,13 @@ const (
 	Read           // RDMA READ
 	FetchAdd       // of 8 bytes, in the byte order of the peer (little-endian here)
 	CompareSwap
+	Datagram // UD SEND, on a queue pair that OpenDatagrams made
+	DatagramImmediate
 	Receive // in completions only
 )
 
 var verbNames = [...]string{"WRITE", "WRITE with immediate", "SEND", "SEND with immediate", "SEND with invalidate", "READ", "FetchAdd",
-	"CmpSwap", "receive"}
+	"CmpSwap", "UD SEND", "UD SEND with immediate", "receive"}
 
 func (v Verb) String() string {
 	if int(v) < len(verbNames) {
@@ -45,8 +47,9 @@ func (v Verb) String() string {
 	return "unknown verb"
 }
 
-func (v Verb) isSend() bool   { return v >= Send && v <= SendInvalidate }
-func (v Verb) isAtomic() bool { return v == FetchAdd || v == CompareSwap }
+func (v Verb) isSend() bool     { return v >= Send && v <= SendInvalidate }
+func (v Verb) isAtomic() bool   { return v == FetchAdd || v == CompareSwap }
+func (v Verb) isDatagram() bool { return v == Datagram || v == DatagramImmediate }
 
 // answersWithData tells whether v is finished by its own response, not by any acknowledgement.
 func (v Verb) answersWithData() bool { return v == Read || v.isAtomic() }
@@ -83,6 +86,11 @@ func (h *Host) Connect(c Connection) (QueuePair, error) {
 	case int(c.Port) >= h.cfg.Ports:
 		return 0, fmt.Errorf("rocev2: host %d connects on port %d of %d", h.self, c.Port, h.cfg.Ports)
 	}
+	return h.addQueuePair(c), nil
+}
+
+// addQueuePair makes a queue pair whose numbers were checked.
+func (h *Host) addQueuePair(c Connection) QueuePair {
 	q := qp{to: c.Peer, destQPN: c.PeerQPN, ev: c.EV, port: c.Port, requester: newRequester(c.SendPSN), responder: responder{expect: c.ReceivePSN}}
 	if q.ev == 0 {
 		q.ev = entropy(hashQP(h.cfg.Seed, h.self, c.Peer, int(c.QPN), useEV))
@@ -93,17 +101,21 @@ func (h *Host) Connect(c Connection) (QueuePair, error) {
 		h.verbs = make([]verbs, 1, 2)
 	}
 	q.verbs = uint32(len(h.verbs))
-	h.verbs = append(h.verbs, verbs{replyAt: instant.Never, replay: uint32(len(h.replays))})
+	h.verbs = append(h.verbs, verbs{number: c.QPN, replyAt: instant.Never, replay: uint32(len(h.replays))})
 	h.replays = append(h.replays, make([]replay, h.cfg.MaxReads)...)
 	i := uint32(len(h.qps))
 	h.byQPN[c.QPN] = i
 	h.qps, h.control = append(h.qps, q), append(h.control, nil)
 	h.count.ContextsOpened++
-	return QueuePair(i), nil
+	return QueuePair(i)
 }
 
 // verbs is what a connected queue pair keeps beside the qp. It holds no pointers.
 type verbs struct {
+	datagrams bool   // of UD: only qkey, number and the receives mean something
+	qkey      uint32 // that datagrams to it must bring
+	number    uint32 // of the queue pair
+
 	rnrTries uint32 // RNR NAKs in a row
 
 	// Responder: the SEND under way, and what it goes into.
@@ -125,16 +137,17 @@ type verbs struct {
 // A WorkRequest asks for one operation.
 type WorkRequest struct {
 	Verb         Verb
-	Solicited    bool   // the peer's completion is flagged, so that it may wake who waits for such
-	Buffer       uint32 // local handle: source of WRITE and SEND, target of READ and atomics. 0: virtual
-	Offset       uint64 // within it
-	Length       uint64 // at most 1 GiB; atomics have 8 bytes whatever it says
-	RemoteKey    uint32 // R_Key at the peer; not for SEND
-	RemoteOffset uint64 // virtual address there
-	Immediate    uint32 // or the R_Key to invalidate
-	Add          uint64 // FetchAdd: what is added. CompareSwap: the new value
-	Compare      uint64 // CompareSwap: the value that is replaced
-	Cookie       uint64 // returned in the Completion
+	Solicited    bool      // the peer's completion is flagged, so that it may wake who waits for such
+	Buffer       uint32    // local handle: source of WRITE and SEND, target of READ and atomics. 0: virtual
+	Offset       uint64    // within it
+	Length       uint64    // at most 1 GiB; atomics have 8 bytes whatever it says
+	RemoteKey    uint32    // R_Key at the peer; not for SEND. Datagrams: Q_Key
+	RemoteOffset uint64    // virtual address there. Datagrams: the queue pair number of the receiver
+	To           core.Addr // of datagrams
+	Immediate    uint32    // or the R_Key to invalidate
+	Add          uint64    // FetchAdd: what is added. CompareSwap: the new value
+	Compare      uint64    // CompareSwap: the value that is replaced
+	Cookie       uint64    // returned in the Completion
 }
 
 // A work is what a message that was posted keeps beside the message.
@@ -162,6 +175,10 @@ func (h *Host) Post(now Time, on QueuePair, w WorkRequest) error {
 	switch {
 	case w.Verb >= Receive:
 		return fmt.Errorf("rocev2: %v is not posted by Post", w.Verb)
+	case w.Verb.isDatagram() != h.verbs[q.verbs].datagrams:
+		return fmt.Errorf("rocev2: %v is not for queue pair %d: datagrams and connections have queue pairs of their own", w.Verb, on)
+	case w.Verb.isDatagram() && int64(w.Length) > h.cfg.Path.MSS:
+		return fmt.Errorf("rocev2: %v of %d bytes; expected at most one packet of %d", w.Verb, w.Length, h.cfg.Path.MSS)
 	case w.Length > maxPartBytes:
 		return fmt.Errorf("rocev2: %v of %d bytes; expected at most %d", w.Verb, w.Length, maxPartBytes)
 	case w.Buffer != 0 && !h.holds(w.Buffer, w.Offset, w.Length):
@@ -172,7 +189,10 @@ func (h *Host) Post(now Time, on QueuePair, w WorkRequest) error {
 	if w.Verb.isSend() { // which says nothing of a place
 		w.RemoteKey, w.RemoteOffset = 0, 0
 	}
-	mi := h.newMessage(core.Message{To: q.to, Buffer: w.Buffer, Offset: w.Offset, Length: w.Length, RemoteKey: uint64(w.RemoteKey),
+	if !w.Verb.isDatagram() {
+		w.To = q.to
+	}
+	mi := h.newMessage(core.Message{To: w.To, Buffer: w.Buffer, Offset: w.Offset, Length: w.Length, RemoteKey: uint64(w.RemoteKey),
 		RemoteOffset: w.RemoteOffset, Cookie: w.Cookie}, 1)
 	h.messages[mi].work = h.newWork(work{qp: uint32(on), verb: w.Verb, solicited: w.Solicited, immediate: w.Immediate, add: w.Add, compare: w.Compare})
 	length := uint32(w.Length)

@@ -25,7 +25,10 @@ func FuzzVerbs(f *testing.F) {
 				h := &c.requests[k].v.Header
 				header := h.Append(nil, wire.Standard)
 				head := byte(0x21)
-				if !h.Opcode.IsRequest() {
+				switch {
+				case h.Opcode.IsDatagram():
+					head = 0x24
+				case !h.Opcode.IsRequest():
 					head = 0x23
 				}
 				session = append(session, head, byte(len(header)), 30, byte(len(c.requests[k].v.Payload)/8))
@@ -51,8 +54,12 @@ func FuzzVerbs(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		mail, err := h.OpenDatagrams(0x300000, 0x11111111, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
 		posted := 0
-		for v := Write; v < Receive; v++ {
+		for v := Write; v < Datagram; v++ {
 			for range 2 {
 				if err := h.Post(0, on, WorkRequest{Verb: v, Buffer: buffer, Length: 5000, Cookie: uint64(posted)}); err != nil {
 					t.Fatal(err)
@@ -61,6 +68,9 @@ func FuzzVerbs(f *testing.F) {
 					t.Fatal(err)
 				}
 				posted++
+			}
+			if err := h.PostReceive(0, mail, Buffer{Handle: buffer, Length: 1024}); err != nil {
+				t.Fatal(err)
 			}
 		}
 		now, packets := Time(0), 0
@@ -76,6 +86,9 @@ func FuzzVerbs(f *testing.F) {
 			if data[0]&1 != 0 { // to the queue pair that exists
 				copy(p.Header[5:8], []byte{0x10, 0, 0})
 			}
+			if data[0]&4 != 0 {
+				copy(p.Header[5:8], []byte{0x30, 0, 0})
+			}
 			if data[0]&2 != 0 { // about what was sent
 				copy(p.Header[9:11], []byte{0, 0})
 			}
@@ -90,7 +103,7 @@ func FuzzVerbs(f *testing.F) {
 			}
 			data = data[4+size:]
 		}
-		if len(h.replies) > packets+2 || len(h.replays) != c.MaxReads {
+		if len(h.replies) > packets+2 || len(h.replays) != 2*c.MaxReads {
 			t.Fatalf("%d replies and %d replays after %d packets", len(h.replies), len(h.replays), packets)
 		}
 		seen := map[uint64]bool{}

@@ -445,7 +445,7 @@ func verbsSwarm(t *testing.T, r *rand.Rand) {
 		length := uint64(r.Intn(4000))
 		from := uint64(r.Intn(quarter - 4000))
 		to := uint64(r.Intn(quarter - 4000))
-		switch verb := Verb(r.Intn(int(Receive))); verb {
+		switch verb := Verb(r.Intn(int(Datagram))); verb {
 		case Write, WriteImmediate:
 			p.post(WorkRequest{Verb: verb, Offset: from, Length: length, RemoteOffset: to})
 			copy(model[to:], p.memA[from:from+length])

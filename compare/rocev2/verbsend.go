@@ -33,9 +33,13 @@ func (h *Host) fillWork(q *qp, pt *part, k uint32, number psn, ask bool, p *core
 	if w.verb.answersWithData() {
 		payload = 0
 	}
+	if w.verb.isDatagram() {
+		h.addressDatagram(q, m)
+	}
 	h.out.Pad = uint8(-payload & 3)
 	h.address(q, h.cfg.Data, core.ECT0, p)
 	p.Payload = core.Payload{Owner: h.self, Buffer: m.buffer, Offset: m.offset + at, Length: payload}
+	p.To = m.to
 	if m.buffer == 0 || payload == 0 {
 		p.Payload.Buffer, p.Payload.Offset = 0, m.remoteOffset+at
 	}
@@ -52,6 +56,10 @@ func (v Verb) opcode(first, last bool) wire.Opcode {
 		return wire.FetchAdd
 	case CompareSwap:
 		return wire.CompareSwap
+	case Datagram:
+		return wire.DatagramSend
+	case DatagramImmediate:
+		return wire.DatagramSendImmediate
 	}
 	return wire.SendOpcode(first, last, v == SendImmediate, v == SendInvalidate)
 }

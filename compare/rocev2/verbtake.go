@@ -219,6 +219,5 @@ func (h *Host) refuseVerb(now Time, i uint32, why wire.Syndrome, payload uint32)
 		h.complete(Completion{QP: QueuePair(i), Verb: Receive, Status: status, At: now, Cookie: v.receive.Cookie})
 	}
 	h.refuseAccess(i, why)
-	h.flushReceives(now, i)
 	h.breakQP(now, i, Flushed)
 }

@@ -133,6 +133,9 @@ func (o Opcode) IsSend() bool {
 	return o <= SendOnlyImmediate || o == SendLastInvalidate || o == SendOnlyInvalidate
 }
 
+// IsDatagram tells whether o is a SEND of UD.
+func (o Opcode) IsDatagram() bool { return o.has(hasDETH) }
+
 // IsReadResponse tells whether o answers a READ.
 func (o Opcode) IsReadResponse() bool { return o >= ReadResponseFirst && o <= ReadResponseOnly }
 
