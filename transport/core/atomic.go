@@ -79,8 +79,8 @@ func getBig(b []byte) (v uint64) {
 
 // performAtomic carries out an atomic.
 func (e *Endpoint) performAtomic(p *Packet, s *wire.Standard, ses []byte, o *response) wire.NackCode {
-	var room [wire.CompareSwapSize]byte
-	n := e.behind(p, int(p.HeaderLen)-len(ses)+wire.StandardSize, room[:])
+	room := e.scratch[:]
+	n := e.behind(p, int(p.HeaderLen)-len(ses)+wire.StandardSize, room)
 	x, why := wire.ParseAtomic(room[:n])
 	if why != wire.OK {
 		return malformedRequest

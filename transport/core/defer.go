@@ -48,7 +48,11 @@ func (e *Endpoint) sendFor(now Time, ai uint32, op wire.Opcode, mode Mode, key u
 func (e *Endpoint) arrivalAnswered(now Time, ai uint32, op wire.Opcode, v *Event) {
 	a := &e.receiving.arrivals[ai]
 	if op == wire.OpRead {
-		if a.receive != 0 {
+		switch {
+		case a.receive == 0:
+		case v.Remote == wire.RCBadMKey: // the initiator has given the message up
+			e.giveBack(now, a.receive)
+		default:
 			e.received(now, ai, v.Err)
 		}
 		e.freeArrival(ai)

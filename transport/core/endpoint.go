@@ -94,6 +94,7 @@ type Endpoint struct {
 	loose            looseQueue // requests without context: RUDI and UUD
 	looseAnswers     []looseAnswer
 	looseAnswersFree uint32
+	scratch          [wire.CompareSwapSize]byte // operands and short answers in hand; a local one would escape into Memory
 
 	nest nest
 }

@@ -58,6 +58,9 @@ func (e *Endpoint) check(p *Packet, s *wire.Standard) (buffer uint32, result wir
 	case !e.fits(p, s):
 		return 0, wire.RCOpViolation
 	}
+	if s.Key >= uint64(len(e.memory.rights)) && e.memory.byKey.used == 0 && !e.cfg.OnlyRegistered {
+		return 0, wire.RCOK // what reach would say, where no memory is registered: most emulated hosts
+	}
 	return e.reach(s.Key, s.BufferOffset, uint64(s.RequestLength), RemoteWrite)
 }
 

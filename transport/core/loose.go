@@ -265,6 +265,10 @@ func (e *Endpoint) endLoose(now Time, k uint32, why ErrCode, remote wire.ReturnC
 	m.left--
 	switch {
 	case m.over:
+	case m.cancelled:
+		if m.left == 0 {
+			e.failed(now, mi, Cancelled, wire.RCNull)
+		}
 	case why != NoError:
 		e.dropLoose(mi)
 		e.failed(now, mi, why, remote)

@@ -29,6 +29,8 @@ type sendMessage struct {
 	extra        uint32 // operation; 0: a plain write
 	id           uint16 // message_id; 0 before the first packet
 	over         bool   // its event is out; the slot waits for its records
+	cancelled    bool   // ends when what is under way is answered
+	aborted      bool   // and not all of it was sent
 }
 
 // Errors of Send.
@@ -195,7 +197,9 @@ func (e *Endpoint) answered(now Time, pd *sendPDC, r *sentPacket) {
 	m.left--
 	m.records--
 	if m.left == 0 && !m.over {
-		if m.extra == 0 {
+		if m.cancelled {
+			e.cancelledOver(now, mi)
+		} else if m.extra == 0 {
 			e.complete(now, mi)
 		} else {
 			e.conclude(now, mi)

@@ -24,7 +24,7 @@ type operation struct {
 	arrival              uint32 // for which the endpoint itself sends this; 0: none
 	next                 uint32 // in the free list
 	resource             uint16
-	answers              uint16 // message_id of the read
+	answers              uint16 // message_id of the read, or of the message that was given up
 	opcode               wire.Opcode
 	amo                  wire.AtomicOp
 	dataType             wire.DataType
@@ -141,7 +141,7 @@ func (e *Endpoint) newToken() uint32 {
 // carries tells whether the packets of a message have payload of its buffer.
 func (o *operation) carries() bool {
 	switch o.opcode {
-	case wire.OpRead, wire.OpAtomic, wire.OpFetchingAtomic, wire.OpDeferrableRTR:
+	case wire.OpRead, wire.OpAtomic, wire.OpFetchingAtomic, wire.OpDeferrableRTR, wire.OpMsgError:
 		return false
 	}
 	return true
@@ -150,7 +150,7 @@ func (o *operation) carries() bool {
 // packets returns how many packets a message takes.
 func (e *Endpoint) packets(o *operation, length uint64) uint32 {
 	switch o.opcode {
-	case wire.OpAtomic, wire.OpFetchingAtomic, wire.OpRendezvousSend, wire.OpRendezvousTSend:
+	case wire.OpAtomic, wire.OpFetchingAtomic, wire.OpRendezvousSend, wire.OpRendezvousTSend, wire.OpMsgError:
 		return 1
 	}
 	mtu := uint64(e.cfg.PayloadMTU)
@@ -275,6 +275,10 @@ func (e *Endpoint) putStandard(o *operation, r *sentPacket, m *sendMessage, last
 	} else {
 		h.PayloadLength = uint16(m.chunkLength(r.chunk, e.cfg.PayloadMTU))
 		h.MessageOffset = r.chunk * uint32(e.cfg.PayloadMTU)
+	}
+	if o.opcode == wire.OpMsgError {
+		h.Flags = h.Flags&^wire.SESStart | wire.SESInitiatorError
+		h.MessageID, h.HeaderData = o.answers, 0
 	}
 	return h.Put(b)
 }

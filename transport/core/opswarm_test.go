@@ -236,6 +236,9 @@ func TestOperationsThatFail(t *testing.T) {
 				return f
 			}
 			s.send()
+			for i := range 10 {
+				s.p.ends[seed%2].Cancel(s.p.now, uint64(i)*seed%13)
+			}
 			until := s.p.now + 4000*ms
 			for s.p.step(until) { // deferred and rendezvous messages wait for ever
 			}

@@ -110,7 +110,7 @@ func (e *Endpoint) operationOver(now Time, mi uint32, v *Event) bool {
 		e.arrivalAnswered(now, o.arrival, o.opcode, v)
 		return false
 	}
-	return true
+	return o.state != opInternal
 }
 
 // retry sends a message again later, or gives it up.

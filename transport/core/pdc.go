@@ -186,11 +186,8 @@ func (e *Endpoint) startPSN(last uint32) uint32 {
 // source finds the source context a packet from a peer belongs to, 0 if there is none.
 func (e *Endpoint) source(id uint16, from Addr) uint32 {
 	i := uint32(id)
-	if id&targetBit != 0 {
+	if i >= uint32(len(e.pdcs)) { // then the bit that targets have is set
 		i = e.answerSource(id)
-	}
-	if i == 0 || i >= uint32(len(e.pdcs)) {
-		return 0
 	}
 	if pd := &e.pdcs[i]; pd.state == stateFree || pd.peer != from || pd.own != id {
 		return 0

@@ -136,20 +136,20 @@ func (e *Endpoint) takeInline(now Time, p *Packet, i, mi uint32, next wire.Next,
 		length, at = uint32(s.PayloadLength), wire.ResponseDataSmallSize
 	}
 	at += int(p.HeaderLen) - len(ses)
-	var room [maxAckData]byte
-	if length > maxAckData || e.behind(p, at, room[:length]) < int(length) {
+	if length > maxAckData || e.behind(p, at, e.scratch[:length]) < int(length) {
 		return
 	}
+	data := e.scratch[:length]
 	switch {
 	case o.opcode == wire.OpFetchingAtomic:
-		if !e.takeFetched(m, o, room[:length]) {
+		if !e.takeFetched(m, o, data) {
 			return
 		}
 		length = uint32(m.length)
 	case o.opcode != wire.OpRead || uint64(place)+uint64(length) > m.length || o.got+uint64(length) > m.length:
 		return
 	case m.buffer != 0 && e.holds(m.buffer, m.offset+uint64(place), uint64(length)):
-		copy(e.memory.buffers[m.buffer][m.offset+uint64(place):], room[:length])
+		copy(e.memory.buffers[m.buffer][m.offset+uint64(place):], data)
 	}
 	e.dataCame(now, i, mi, uint64(length))
 }

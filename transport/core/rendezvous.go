@@ -17,8 +17,8 @@ const rendezvousKey uint64 = 0x5256 << 32
 
 // performRendezvous takes a rendezvous send: always one packet, whatever the length of its message.
 func (e *Endpoint) performRendezvous(now Time, p *Packet, t uint32, s *wire.Standard, ses []byte, o *response) wire.NackCode {
-	var room [wire.RendezvousSize]byte
-	x, why := wire.ParseRendezvous(room[:e.behind(p, int(p.HeaderLen)-len(ses)+wire.StandardSize, room[:])])
+	room := e.scratch[:wire.RendezvousSize]
+	x, why := wire.ParseRendezvous(room[:e.behind(p, int(p.HeaderLen)-len(ses)+wire.StandardSize, room)])
 	both := wire.SESStart | wire.SESEnd
 	switch {
 	case why != wire.OK || s.Flags&both != both || x.EagerLength != p.Payload.Length || x.EagerLength > s.RequestLength:

@@ -75,6 +75,9 @@ func (e *Endpoint) sendData(now Time, p *Packet) bool {
 		}
 		c := &e.contexts[ci]
 		units := e.nextUnits(&e.pdcs[i])
+		if m := &e.messages[e.pdcs[i].first]; m.extra != 0 {
+			units = e.operationUnits(m)
+		}
 		if !e.admits(now, c, units) {
 			e.awaitRelease(now, ci)
 			e.dataReady.pop(e.dataReadyLink)
@@ -117,12 +120,9 @@ func (pd *sendPDC) psnsLeft() uint32 {
 	return left
 }
 
-// nextUnits is the nominal size of the next new packet.
+// nextUnits is the nominal size of the next new packet of a plain write.
 func (e *Endpoint) nextUnits(pd *sendPDC) uint8 {
 	m := &e.messages[pd.first]
-	if m.extra != 0 {
-		return e.operationUnits(m)
-	}
 	if m.sent+1 < m.chunks {
 		return uint8(e.fullUnits)
 	}
