@@ -171,3 +171,30 @@ func TestNotes(t *testing.T) {
 		require.Equal(t, c.want, got, "%s: %s", c.capture, c.what)
 	}
 }
+
+// TestSnappedCaptures cuts the captures to the beginning of each frame, which is no fault of the packets.
+func TestSnappedCaptures(t *testing.T) {
+	requireTshark(t)
+	for _, snap := range []int{44, 60, 90} { // 34 of Ethernet and IPv4, 4 of entropy header, 12 of ACKs and requests
+		var all [][]byte
+		for _, path := range captures(t) {
+			all = append(all, frames(t, path)...)
+		}
+		fields := []string{"uet.expert.malformed", "_ws.lua.error", "uet.crc.status", "uet.pds.psn", "uet.pds.cack_psn", "uet.tss.counter", "uet.tss.icv"}
+		for i, row := range columns(t, snappedPcap(t, all, snap), "frame", fields) {
+			s := read(all[i], &encap.Default)
+			if s == nil || s.bad != wire.OK || len(all[i]) <= snap || !s.ip.IsIPv4() {
+				continue
+			}
+			require.Empty(t, row[0]+row[1]+row[6], "frame %d cut at %d", i+1, snap)
+			if s.p.Has&wire.HasTSS == 0 {
+				require.Equal(t, "2", row[2], "frame %d cut at %d: CRC status", i+1, snap)
+			}
+			if snap >= 54 {
+				require.Equal(t, first(given(s.request(), s.p.Request.PSN), given(s.control(), s.p.Control.PSN)), row[3], "frame %d cut at %d", i+1, snap)
+				require.Equal(t, given(s.ack(), s.p.Ack.CumPSN), row[4], "frame %d cut at %d", i+1, snap)
+				require.Equal(t, given(s.p.Has&wire.HasTSS != 0, s.p.TSS.Counter), row[5], "frame %d cut at %d", i+1, snap)
+			}
+		}
+	}
+}

@@ -98,13 +98,19 @@ func plain(value string) string {
 // writePcap makes a capture of Ethernet frames, a microsecond apart.
 func writePcap(t testing.TB, frames [][]byte) string {
 	t.Helper()
+	return snappedPcap(t, frames, 1<<16)
+}
+
+// snappedPcap keeps so many bytes of each.
+func snappedPcap(t testing.TB, frames [][]byte, snap int) string {
+	t.Helper()
 	file := binary.LittleEndian.AppendUint32(nil, 0xa1b2c3d4)
 	file = append(file, 2, 0, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 4, 0, 1, 0, 0, 0)
 	for i, f := range frames {
-		for _, word := range []uint32{1, uint32(i), uint32(len(f)), uint32(len(f))} {
+		for _, word := range []uint32{1, uint32(i), uint32(min(len(f), snap)), uint32(len(f))} {
 			file = binary.LittleEndian.AppendUint32(file, word)
 		}
-		file = append(file, f...)
+		file = append(file, f[:min(len(f), snap)]...)
 	}
 	path := filepath.Join(t.TempDir(), "frames.pcap")
 	require.NoError(t, os.WriteFile(path, file, 0o600))

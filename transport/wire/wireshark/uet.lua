@@ -160,10 +160,10 @@ local function partial()
   return at.value == "dropped" or link and not (at.value:find("^h%d+%-") or at.value:find("%-h%d+$"))
 end
 
-local function dissect(tvb, pinfo, root, entropy, carrier, announced)
+local function dissect(tvb, n, pinfo, root, entropy, carrier, announced)
   pinfo.cols.protocol = "UET"
   local marks = {}
-  local n, captured = tvb:reported_len(), tvb:captured_len()
+  local captured = tvb:captured_len()
   local dscp = later(inner(ip_dscp), inner(ip6_dscp))
   local c = {
     tvb = tvb, n = math.min(n, captured), full = n, snapped = captured < n, root = root:add(uet, tvb()), info = {}, first = not pinfo.visited, relative = uet.prefs.relative,
@@ -204,19 +204,21 @@ local function dissect(tvb, pinfo, root, entropy, carrier, announced)
   return n
 end
 
--- What the entropy header was, while the layer behind it is read.
+-- The entropy header and the bytes behind it that were sent, while the layer behind it is read.
 local behind
 
 function uet.dissector(tvb, pinfo, root)
   if tvb:captured_len() == 0 then return 0 end
-  local announced, carrier, entropy = tvb:reported_len(), behind, nil
+  local ip_next, entropy = behind, nil
   behind = nil
-  local length = not carrier and inner(udp_length)
+  local sent = ip_next and ip_next.sent or tvb:reported_len()
+  local carrier, announced = ip_next and ip_next.header or "", sent
+  local length = not ip_next and inner(udp_length)
   if length then
     carrier = raw(inner(udp_src)) .. raw(inner(udp_dst)) .. raw(length) .. "\0\0"
     announced, entropy = length.value - 8, inner(udp_src).value
   end
-  return dissect(tvb, pinfo, root, entropy, carrier or "", announced)
+  return dissect(tvb, sent, pinfo, root, entropy, carrier, announced)
 end
 
 function native.dissector(tvb, pinfo, root)
@@ -224,7 +226,7 @@ function native.dissector(tvb, pinfo, root)
   local tree = root:add(native, tvb(0, 4))
   tree:add(f["entropy"], tvb(0, 2))
   tree:add(f["entropy.reserved"], tvb(2, 2))
-  behind = tvb(0, 4):raw()
+  behind = { header = tvb(0, 4):raw(), sent = tvb:reported_len() - 4 }
   return 4 + Dissector.get(name):call(tvb(4):tvb(), pinfo, root)
 end
 
