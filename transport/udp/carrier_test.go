@@ -168,6 +168,23 @@ func TestECNIsSeenAcross(t *testing.T) {
 	}
 }
 
+// TestAnswerLeavesBeforeAcknowledgement looks at the order in the outbox.
+func TestAnswerLeavesBeforeAcknowledgement(t *testing.T) {
+	ack, answer, more := burst{bare: true, tos: 46 << 2, peer: 1}, burst{tos: 2, peer: 2}, burst{tos: 2, peer: 3}
+	empty := burst{bare: true, tos: 3, peer: 4} // a message without bytes: its order counts
+	for _, v := range []struct{ put, want []burst }{
+		{[]burst{ack, answer}, []burst{answer, ack}},
+		{[]burst{answer, ack}, []burst{answer, ack}},
+		{[]burst{empty, answer}, []burst{empty, answer}},
+		{[]burst{ack, answer, more}, []burst{ack, answer, more}},
+		{[]burst{ack}, []burst{ack}},
+	} {
+		o := outbox{bursts: append([]burst(nil), v.put...)}
+		o.payloadFirst()
+		require.Equal(t, v.want, o.bursts)
+	}
+}
+
 // TestDamageIsSeen sends from an end whose trailer is in the other order.
 func TestDamageIsSeen(t *testing.T) {
 	a := openRaw(t, "127.0.0.1", func(c *Config) { c.Format = UET{Order: wire.LeastFirst} })

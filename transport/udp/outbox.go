@@ -16,6 +16,7 @@ type burst struct {
 	lane           uint16
 	rail           uint8
 	tos            uint8
+	bare           bool // without payload
 }
 
 // An outbox is datagrams that wait to be sent, written one behind the other. It is sent as soon as it holds about as
@@ -76,9 +77,20 @@ func (c *Carrier) pull(now core.Time) bool {
 	return left < maxCount
 }
 
+// payloadFirst lets an answer leave before the acknowledgement of the question, when the outbox holds just these. Their
+// types of service differ, so nobody counts on their order.
+func (o *outbox) payloadFirst() {
+	b := o.bursts[o.sent:]
+	if len(b) != 2 || !b[0].bare || b[1].bare || b[0].tos>>2 == b[1].tos>>2 {
+		return
+	}
+	b[0], b[1] = b[1], b[0]
+}
+
 // flush sends the outbox; false if a socket is busy.
 func (c *Carrier) flush() bool {
 	o := &c.out
+	o.payloadFirst()
 	o.sent += c.sys.send(c, o.bursts[o.sent:])
 	if o.sent < len(o.bursts) {
 		c.stats.SendBusy++
@@ -124,7 +136,7 @@ func (c *Carrier) put(p *core.Packet, rail int) {
 			c.flush() // if it cannot go, there is room for more of them
 		}
 		o.bursts = append(o.bursts, burst{offset: o.used, length: length, size: length, count: 1, to: *to, peer: i, port: port,
-			lane: lane, rail: uint8(rail), tos: tos})
+			lane: lane, rail: uint8(rail), tos: tos, bare: payload == 0})
 		c.cfg.ends(&o.ends, rail, &to.ip, false)
 		o.ends.SourcePort, o.ends.DestPort = port, to.port
 	}

@@ -22,7 +22,8 @@ type poller struct {
 	set    int
 	event  int
 	timer  int
-	armed  time.Duration // what the timer was set to; 0: off
+	start  time.Time
+	armed  time.Duration // since start, when the timer goes off; 0: it is off
 	ready  int           // events of the last look
 	look   func(uintptr) bool
 	events [16]unix.EpollEvent
@@ -38,7 +39,7 @@ const (
 )
 
 func newPoller() (*poller, error) {
-	p := &poller{set: -1, event: -1, timer: -1}
+	p := &poller{set: -1, event: -1, timer: -1, start: time.Now()}
 	err := p.open()
 	if err != nil {
 		p.close()
@@ -94,8 +95,8 @@ func (p *poller) peek() int {
 	return n
 }
 
-// wait sleeps for at most d, forever if d is negative, and returns the tokens of sockets that can be
-// read; they are valid until the next call.
+// wait sleeps for at most d, less if it was asked to before, forever if d is negative, and returns the tokens of sockets
+// that can be read; they are valid until the next call.
 func (p *poller) wait(d time.Duration) []unix.EpollEvent {
 	p.arm(d)
 	if err := p.raw.Read(p.look); err != nil {
@@ -116,17 +117,18 @@ func (p *poller) wait(d time.Duration) []unix.EpollEvent {
 	return ready
 }
 
-// arm sets the timer, or turns it off when it is on and not wanted.
+// arm sets the timer, unless it will go off before that anyway: deadlines mostly move on, an early look does no harm,
+// and setting a timer costs more than the rest of going to sleep.
 func (p *poller) arm(d time.Duration) {
 	if d < 0 {
-		d = 0
-	} else {
-		d = max(d, 1)
-	}
-	if d == 0 && p.armed == 0 {
 		return
 	}
-	p.armed = d
+	d = max(d, 1)
+	at := time.Since(p.start) + d
+	if p.armed != 0 && p.armed <= at {
+		return
+	}
+	p.armed = at
 	p.spec.Value = unix.NsecToTimespec(int64(d))
 	unix.TimerfdSettime(p.timer, 0, &p.spec, nil)
 }
