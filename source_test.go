@@ -19,8 +19,9 @@ func TestTheSourceHashSeesAllSource(t *testing.T) {
 			return err
 		}
 		if d.IsDir() && path != "." {
-			_, err := os.Stat(filepath.Join(path, "go.mod")) // another module
-			if err == nil || strings.HasPrefix(d.Name(), ".") || d.Name() == "testdata" || path == "examples" { // no result comes from an example
+			// Not other modules, and not the examples, from which no result comes.
+			_, err := os.Stat(filepath.Join(path, "go.mod"))
+			if err == nil || strings.HasPrefix(d.Name(), ".") || d.Name() == "testdata" || path == "examples" {
 				return filepath.SkipDir
 			}
 		}
