@@ -11,6 +11,7 @@ import (
 	"os/signal"
 	"strings"
 	"syscall"
+	"time"
 	"unicode"
 
 	"github.com/alecthomas/kong"
@@ -30,11 +31,21 @@ const (
 	Usage  = 2
 )
 
+// patience is how long a command may take to end after an interrupt. Runs end within milliseconds; what cannot be
+// stopped is the making of a very large network.
+const patience = 10 * time.Second
+
 // Main runs the command that the arguments of the process name, and exits. The first interrupt
-// stops runs cleanly; the second ends the process.
+// stops runs cleanly; the second ends the process, and so does patience.
 func Main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, stop) // from then on signals have their usual effect
+	context.AfterFunc(ctx, func() {
+		stop() // from now on signals have their usual effect
+		time.AfterFunc(patience, func() {
+			fmt.Fprintf(os.Stderr, "weft: interrupted, and not ready to stop within %v; ended\n", patience)
+			os.Exit(Failed)
+		})
+	})
 	os.Exit(Run(ctx, os.Args[1:], os.Stdout, os.Stderr))
 }
 
