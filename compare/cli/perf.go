@@ -41,7 +41,7 @@ func (c *perfServerCmd) Run(a *app) error {
 // testFlags say what is measured.
 type testFlags struct {
 	Protocol   string `help:"What carries it, as name,key=value,...: ${perfProtocols}." default:"uet" placeholder:"SPEC"`
-	Test       string `help:"${enum}." enum:"write,read,send,tagged,atomic,stream" default:"write"`
+	Test       string `help:"Operation: write, read, send, tagged, atomic or stream. What the protocol is best known for by default: write, or stream, or send (raw)." placeholder:"NAME"`
 	Metric     string `short:"m" help:"${enum}; several after each other, separated by commas." default:"bandwidth" placeholder:"bandwidth,latency,rate"`
 	Size       string `short:"s" help:"Bytes of an operation; several separated by commas. 64KiB for bandwidth, 64 for latency and rate by default." placeholder:"BYTES"`
 	All        bool   `short:"a" help:"All powers of two from 1 byte to 8 MiB."`
@@ -162,6 +162,11 @@ func (f *testFlags) tests() ([]perf.Test, error) {
 
 func (f *testFlags) base() (t perf.Test, err error) {
 	t = perf.Test{Protocol: f.Protocol, Operation: f.Test, Direction: perf.Forward, Iterations: f.Iterations, Flows: f.Flows, Depth: f.Depth, DataPort: f.DataPort}
+	if t.Operation == "" {
+		if t.Operation, err = perf.DefaultOperation(f.Protocol); err != nil {
+			return t, err
+		}
+	}
 	if f.Reverse {
 		t.Direction = perf.Reverse
 	}

@@ -72,21 +72,38 @@ type protocol struct {
 // Protocols are those that can be measured over sockets.
 var Protocols = param.Registry[*protocol]{Noun: "protocol over sockets"}
 
-// protocol returns what the SPEC of a Test names.
-func (t *Test) protocol() (*protocol, error) {
-	spec, err := scenario.ParseSpec(t.Protocol)
+// DefaultOperation is what is measured of a protocol, given as a SPEC, when nobody says what.
+func DefaultOperation(spec string) (string, error) {
+	p, _, err := lookup(spec)
 	if err != nil {
-		return nil, fmt.Errorf("--protocol: %w", err)
+		return "", err
+	}
+	return p.operations[0], nil
+}
+
+func lookup(text string) (*protocol, string, error) {
+	spec, err := scenario.ParseSpec(text)
+	if err != nil {
+		return nil, "", fmt.Errorf("--protocol: %w", err)
 	}
 	p, _, err := Protocols.Make(spec.Name, spec.Given)
 	if err != nil {
-		return nil, fmt.Errorf("--protocol: %w", err)
+		return nil, "", fmt.Errorf("--protocol: %w", err)
+	}
+	return p, spec.Name, nil
+}
+
+// protocol returns what the SPEC of a Test names.
+func (t *Test) protocol() (*protocol, error) {
+	p, name, err := lookup(t.Protocol)
+	if err != nil {
+		return nil, err
 	}
 	if !slices.Contains(p.operations, t.Operation) {
-		return nil, fmt.Errorf("--test %s: %s has only %s", t.Operation, spec.Name, strings.Join(p.operations, ", "))
+		return nil, fmt.Errorf("--test %s: %s has only %s", t.Operation, name, strings.Join(p.operations, ", "))
 	}
 	if t.Impairment.On() && !p.impairs {
-		return nil, fmt.Errorf("--loss, --delay, --reorder, --duplicate: not with %s, whose packets the kernel sends; expected uet, rocev2 or quic", spec.Name)
+		return nil, fmt.Errorf("--loss, --delay, --reorder, --duplicate: not with %s, whose packets the kernel sends; expected uet, rocev2 or quic", name)
 	}
 	return p, nil
 }

@@ -75,7 +75,9 @@ func TestEveryOperationOfEveryProtocol(t *testing.T) {
 		name       string
 		operations []string
 	}{
-		{"uet,lanes=4,spin=0", []string{perf.Write, perf.Read, perf.Send, perf.Tagged, perf.Atomic}},
+		{"uet,lanes=4,spin=0", []string{perf.Write, perf.Read, perf.Send, perf.Tagged, perf.Atomic, perf.Stream}},
+		{"tcp", []string{perf.Stream}},
+		{"quic", []string{perf.Stream}},
 	} {
 		for _, operation := range p.operations {
 			for _, metric := range []string{perf.Bandwidth, perf.Latency} {

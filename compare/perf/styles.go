@@ -64,12 +64,12 @@ func (p *fabtests) Result(r *Result) {
 		latency = s.Elapsed.Seconds() * 1e6 / float64(transfers)
 	}
 	bytes := transfers * int64(r.Test.Size)
-	fmt.Fprintf(p.out, "%-8s%-8s%-8s%-8s%8.2f %10.2f%13.4f%13.3f\n", binary(int64(r.Test.Size)), decimal(s.Operations), binary(bytes), fmt.Sprintf("%.2fs", s.Elapsed.Seconds()),
+	fmt.Fprintf(p.out, "%-8s%-8s%-8s%-8s%8.2f %10.2f%13.4f%13.3f\n", powers(int64(r.Test.Size)), decimal(s.Operations), powers(bytes), fmt.Sprintf("%.2fs", s.Elapsed.Seconds()),
 		perSecond(bytes, s.Elapsed)/1e6, latency, perSecond(transfers, s.Elapsed)/1e6, r.CPUPerGB())
 }
 
-// binary writes bytes as fabtests do: 64k, 1m.
-func binary(n int64) string { return scaled(n, 1024) }
+// powers writes bytes as fabtests do: 64k, 1m.
+func powers(n int64) string { return scaled(n, 1024) }
 
 // decimal writes numbers as they do: 10k, 1m.
 func decimal(n int64) string { return scaled(n, 1000) }

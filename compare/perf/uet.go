@@ -37,7 +37,7 @@ func init() {
 			{Name: "crc", Kind: param.Bool, Default: "true", Doc: "the CRC behind the payload"},
 		}, carrierParams...),
 		New: func(v param.Values) (*protocol, error) {
-			return &protocol{operations: []string{Write, Read, Send, Tagged, Atomic}, impairs: true,
+			return &protocol{operations: []string{Write, Read, Send, Tagged, Atomic, Stream}, impairs: true,
 				differs: "not encrypted; " + onOff("CRC", v.Bool("crc")) + ", " + onOff("UDP checksum", true) + ", " + onOff("GSO", v.Bool("gso")),
 				open:    func(ctx context.Context, p place, t *Test) (end, error) { return openUET(ctx, v, p, t) }}, nil
 		},
@@ -94,6 +94,9 @@ func openUET(ctx context.Context, v param.Values, p place, t *Test) (end, error)
 	if e.ep, err = transport.Listen(ctx, netip.AddrPortFrom(p.local, p.port(t)).String(), c); err != nil {
 		return nil, err
 	}
+	if t.Operation == Stream {
+		return e.streams(p)
+	}
 	for range t.Flows {
 		m, err := e.ep.Register(make([]byte, t.Size), transport.RemoteWrite|transport.RemoteRead|transport.RemoteAtomic)
 		if err != nil {
@@ -103,6 +106,29 @@ func openUET(ctx context.Context, v param.Values, p place, t *Test) (end, error)
 		e.memory = append(e.memory, m)
 	}
 	return e, nil
+}
+
+// streams makes the end of streams over the endpoint.
+func (e *uetEnd) streams(p place) (end, error) {
+	s := newPipes(e.t, p)
+	s.totals, s.mine.Address, s.shut = e.counters, e.ep.Name(), e.ep.Close
+	if p.server {
+		l, err := e.ep.ListenStream("")
+		if err != nil {
+			e.ep.Close()
+			return nil, err
+		}
+		s.accept(func() (pipe, error) { return l.Accept() })
+		return s, nil
+	}
+	s.dial = func(ctx context.Context, o offer) (pipe, error) {
+		peer, err := e.ep.Dial(ctx, o.Address)
+		if err != nil {
+			return nil, err
+		}
+		return peer.DialStream(ctx, "")
+	}
+	return s, nil
 }
 
 func (e *uetEnd) offer() offer {
