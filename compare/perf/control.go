@@ -54,6 +54,11 @@ const (
 
 var errGone = errors.New("the other end went away")
 
+// errTheirs is what the other end said when it could not go on.
+type errTheirs struct{ text string }
+
+func (e errTheirs) Error() string { return "the other end: " + e.text }
+
 // A control is a control connection. Its reader cancels ctx when the connection is over, with the reason.
 type control struct {
 	conn   net.Conn
@@ -93,7 +98,7 @@ func (c *control) listen() {
 			return
 		}
 		if m.Kind == sayError {
-			c.cancel(errors.New("the other end: " + m.Text))
+			c.cancel(errTheirs{m.Text})
 			return
 		}
 		select {

@@ -76,8 +76,10 @@ func TestEveryOperationOfEveryProtocol(t *testing.T) {
 		operations []string
 	}{
 		{"uet,lanes=4,spin=0", []string{perf.Write, perf.Read, perf.Send, perf.Tagged, perf.Atomic, perf.Stream}},
+		{"rocev2,lanes=4,spin=0", []string{perf.Write, perf.Read, perf.Send, perf.Atomic}},
 		{"tcp", []string{perf.Stream}},
 		{"quic", []string{perf.Stream}},
+		{"raw,spin=0,mtu=6000", []string{perf.Send}},
 	} {
 		for _, operation := range p.operations {
 			for _, metric := range []string{perf.Bandwidth, perf.Latency} {

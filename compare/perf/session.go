@@ -104,7 +104,8 @@ func (s *session) reason(err error) error {
 
 // fail tells the other end why it cannot go on.
 func (s *session) fail(err error) error {
-	if err = s.reason(err); !errors.Is(err, errGone) {
+	var theirs errTheirs
+	if err = s.reason(err); !errors.Is(err, errGone) && !errors.As(err, &theirs) {
 		s.c.say(message{Kind: sayError, Text: err.Error()})
 	}
 	return err
