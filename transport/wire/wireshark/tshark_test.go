@@ -15,9 +15,12 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// requireTshark skips the test where there is no tshark, or fails it where one is required.
+// requireTshark skips the test where there is no tshark, or fails it where one is required (WEFT_TSHARK=required, or off).
 func requireTshark(t testing.TB) {
 	t.Helper()
+	if os.Getenv("WEFT_TSHARK") == "off" {
+		t.Skip("WEFT_TSHARK=off")
+	}
 	if _, err := exec.LookPath("tshark"); err == nil {
 		return
 	}
