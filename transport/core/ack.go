@@ -39,10 +39,10 @@ func (e *Endpoint) acknowledge(now Time, p *Packet, t uint32, r *wire.Request, m
 
 func (e *Endpoint) ackDue(g *recvPDC, p *Packet, r *wire.Request, stored uint32) bool {
 	asked := r.Flags&(wire.RequestAR|wire.RequestRetx) != 0
-	gapsClosed := g.beyond == 0 && g.flags&targetWantsAck != 0
+	gapsClosed := !g.gap() && g.flags&targetWantsAck != 0
 	if gapsClosed {
 		g.flags &^= targetWantsAck
-	} else if asked && g.beyond > 0 {
+	} else if asked && g.gap() {
 		g.flags |= targetWantsAck
 	}
 	return asked || gapsClosed || g.since >= uint32(e.cfg.ACK.Trigger) || g.flags&targetFresh != 0 || stored != 0 ||
@@ -82,7 +82,10 @@ func (e *Endpoint) putAck(now Time, v *controlEntry, b []byte) int {
 		return e.putPlainAck(g, v, b)
 	}
 	h := wire.AckCC{Ack: wire.Ack{Flags: wire.AckFlags(v.flags), CumPSN: g.cack, SPDCID: v.own, DPDCID: v.remote},
-		MPR: uint8(e.cfg.MPR), ServiceTime: serviceTime(now - v.at), OOO: uint16(min(g.beyond, wire.NoOOOCount-1)), RcvdBytes: g.received}
+		MPR: uint8(e.cfg.MPR), ServiceTime: serviceTime(now - v.at), RcvdBytes: g.received}
+	if g.gap() { // else what lies beyond CACK waits to be cleared and is in order
+		h.OOO = uint16(min(g.beyond, wire.NoOOOCount-1))
+	}
 	base := e.mapBase(g, v)
 	h.SackOffset = int16(base - g.cack)
 	h.Sack = e.map64(g, base)

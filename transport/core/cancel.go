@@ -74,7 +74,9 @@ func (e *Endpoint) unlinkLoose(mi uint32) {
 	q := &e.loose
 	before := uint32(0)
 	for at := q.first; at != mi; at = e.messages[at].next {
-		before = at
+		if before = at; at == 0 {
+			return
+		}
 	}
 	next := e.messages[mi].next
 	if before == 0 {

@@ -38,7 +38,6 @@ type loosePacket struct {
 	ev      uint16
 	units   uint8
 	tries   uint8
-	nacks   uint8
 	flying  bool // counts in flight
 }
 
@@ -57,67 +56,84 @@ func (e *Endpoint) sendLoose(now Time, m *Message, mi uint32) {
 	e.loosePending++
 }
 
-// sendLoosePacket fills p with the next packet without context; false if the window lets none go.
+// sendLoosePacket fills p with the next packet without context; false if the windows let none go. A peer whose window is
+// full does not hold others up.
 func (e *Endpoint) sendLoosePacket(now Time, p *Packet) bool {
 	q := &e.loose
-	if k := q.again.head(q.link); k != 0 {
-		v := &q.packets[k]
-		if !e.admits(now, &e.contexts[v.context], v.units) {
+	for range q.used {
+		k := q.again.head(q.link)
+		if k == 0 {
+			break
+		}
+		if v := &q.packets[k]; !e.admits(now, &e.contexts[v.context], v.units) {
 			e.awaitRelease(now, v.context)
-			return false
+			q.again.rotate(q.link)
+			continue
 		}
 		q.again.pop(q.link)
 		e.loosePending--
-		if v.tries < 255 {
-			v.tries++
-		}
-		e.messages[v.message].retransmits++
-		e.counters.Retransmits++
-		v.ev, _ = e.algorithms[v.context].sprayer.Next(now, int32(v.ev))
-		e.launchLoose(now, k, wire.RUDIRetx, p)
+		e.resendLoose(now, k, p)
 		return true
 	}
-	if q.first == 0 {
-		return false
+	for mi := q.first; mi != 0; mi = e.messages[mi].next {
+		ci := e.contextTo(e.operations[e.messages[mi].extra].peer)
+		units := e.looseUnits(mi)
+		switch {
+		case !e.admits(now, &e.contexts[ci], units):
+			e.awaitRelease(now, ci)
+		case e.operations[e.messages[mi].extra].mode == UUD:
+			e.unlinkLoose(mi)
+			e.launchDatagram(now, ci, mi, p)
+			return true
+		case q.used < maxLoose:
+			e.sendNextLoose(now, ci, mi, units, p)
+			return true
+		}
 	}
-	mi := q.first
+	return false
+}
+
+// looseUnits is the nominal size of the next packet of a message without context.
+func (e *Endpoint) looseUnits(mi uint32) uint8 {
 	m := &e.messages[mi]
 	o := &e.operations[m.extra]
-	ci := e.contextTo(o.peer)
-	header := wire.UUDSize + wire.StandardSize
+	header, payload := wire.UUDSize+wire.StandardSize, 0
 	if o.mode == RUDI {
 		header = wire.RUDISize + wire.StandardSize
 	}
-	payload := 0
 	if o.carries() {
 		payload = int(m.chunkLength(m.sent, e.cfg.PayloadMTU))
 	}
-	units := uint8(e.cfg.units(header, payload))
-	if !e.admits(now, &e.contexts[ci], units) || o.mode == RUDI && q.used >= maxLoose {
-		e.awaitRelease(now, ci)
-		return false
-	}
+	return uint8(e.cfg.units(header, payload))
+}
+
+// sendNextLoose fills p with the next new packet of a RUDI message.
+func (e *Endpoint) sendNextLoose(now Time, ci, mi uint32, units uint8, p *Packet) {
+	m := &e.messages[mi]
 	chunk := m.sent
 	if m.sent++; m.sent == m.chunks {
-		if q.first = m.next; q.first == 0 {
-			q.last = 0
-		}
-		m.next = 0
-		e.loosePending--
+		e.unlinkLoose(mi)
 	}
-	if o.mode == UUD {
-		e.launchDatagram(now, ci, mi, p)
-		return true
-	}
+	m.records++
 	k := e.newLoose()
-	q = &e.loose
+	q := &e.loose
 	q.lastID++
 	q.packets[k] = loosePacket{message: mi, chunk: chunk, id: q.lastID, context: ci, units: units, tries: 1}
 	q.packets[k].ev, _ = e.algorithms[ci].sprayer.Next(now, spray.NoEV)
 	q.byID.put(uint64(q.lastID)+1, k)
-	m.records++
 	e.launchLoose(now, k, 0, p)
-	return true
+}
+
+// resendLoose fills p with a RUDI packet that was sent before.
+func (e *Endpoint) resendLoose(now Time, k uint32, p *Packet) {
+	v := &e.loose.packets[k]
+	if v.tries < 255 {
+		v.tries++
+	}
+	e.messages[v.message].retransmits++
+	e.counters.Retransmits++
+	v.ev, _ = e.algorithms[v.context].sprayer.Next(now, int32(v.ev))
+	e.launchLoose(now, k, wire.RUDIRetx, p)
 }
 
 func (e *Endpoint) newLoose() uint32 {
@@ -280,14 +296,10 @@ func (e *Endpoint) endLoose(now Time, k uint32, why ErrCode, remote wire.ReturnC
 	}
 }
 
-// dropLoose takes a message that has packets to send out of the queue: it is the first.
+// dropLoose takes a message that has packets to send out of the queue.
 func (e *Endpoint) dropLoose(mi uint32) {
-	q := &e.loose
 	if m := &e.messages[mi]; m.sent < m.chunks {
-		if q.first = m.next; q.first == 0 {
-			q.last = 0
-		}
-		m.next, m.sent = 0, m.chunks
-		e.loosePending--
+		e.unlinkLoose(mi)
+		m.sent = m.chunks
 	}
 }

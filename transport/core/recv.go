@@ -38,7 +38,7 @@ func (e *Endpoint) handleRequest(now Time, p *Packet, header []byte) {
 		e.duplicate(now, p, t, &r, ses)
 	case p.Flags&(WasTrimmed|TrimmedLastHop) != 0:
 		e.trimmed(now, p, t, &r)
-	case g.mode == ROD && r.PSN != g.cack+1:
+	case g.mode == ROD && r.PSN != g.high+1: // CACK may wait for a response to be cleared
 		e.outOfOrder(now, p, t, &r)
 	default:
 		e.newRequest(now, p, t, &r, ses)
@@ -144,7 +144,7 @@ func wrongPayload(p *Packet, s *wire.Standard) bool {
 // countOrder keeps the statistics of reordering.
 func (e *Endpoint) countOrder(g *recvPDC, psn uint32) {
 	ahead := psn - (g.cack + 1)
-	if ahead == 0 && g.beyond == 0 {
+	if psn == g.high+1 && !g.gap() {
 		return
 	}
 	e.counters.OutOfOrder++
@@ -179,7 +179,7 @@ func (e *Endpoint) trimmed(now Time, p *Packet, t uint32, r *wire.Request) {
 	g := &e.targets[t]
 	switch {
 	case g.mode != ROD:
-	case r.PSN != g.cack+1:
+	case r.PSN != g.high+1:
 		e.outOfOrder(now, p, t, r)
 	default:
 		g.flags |= targetRefused // what follows is out of order, and the source goes back for this one
@@ -204,7 +204,7 @@ func (e *Endpoint) outOfOrder(now Time, p *Packet, t uint32, r *wire.Request) {
 	g.flags |= targetRefused
 	g.rodLast = r.PSN
 	if first || again {
-		e.refuse(now, p, g.own, r.SPDCID, r.PSN, wire.NackRODOOO, g.cack+1)
+		e.refuse(now, p, g.own, r.SPDCID, r.PSN, wire.NackRODOOO, g.high+1)
 	}
 }
 
@@ -217,6 +217,10 @@ func (e *Endpoint) acceptEmpty(now Time, p *Packet, t uint32, h *wire.Control) {
 		return
 	}
 	if !e.has(g, h.PSN) {
+		if g.mode == ROD && h.PSN != g.high+1 {
+			e.refuse(now, p, g.own, h.SPDCID, h.PSN, wire.NackRODOOO, g.high+1)
+			return
+		}
 		e.admit(g, h.PSN, 0)
 	}
 	g.flags &^= targetFresh

@@ -210,6 +210,9 @@ func (e *Endpoint) has(g *recvPDC, psn uint32) bool {
 	return int32(distance) <= 0 || g.beyond > 0 && distance <= g.room.psns() && g.room.has(e.arrived, psn)
 }
 
+// gap tells whether a packet is missing before the highest that was received.
+func (g *recvPDC) gap() bool { return g.high-g.cack != g.beyond }
+
 // admit notes a PSN in the window as received and moves the cumulative acknowledgement as far as
 // it goes. Its size counts in rcvd_bytes.
 func (e *Endpoint) admit(g *recvPDC, psn, units uint32) {
