@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net"
@@ -15,8 +16,9 @@ import (
 )
 
 type perfCmd struct {
-	Server perfServerCmd `cmd:"" help:"Wait for clients and do the other half of what they measure."`
-	Client perfClientCmd `cmd:"" help:"Measure bandwidth, latency or message rate with a server."`
+	Server  perfServerCmd  `cmd:"" help:"Wait for clients and do the other half of what they measure."`
+	Client  perfClientCmd  `cmd:"" help:"Measure bandwidth, latency or message rate with a server."`
+	Compare perfCompareCmd `cmd:"" help:"Measure several protocols in turns between two processes of this machine, and set the results beside each other."`
 }
 
 type perfServerCmd struct {
@@ -40,7 +42,7 @@ func (c *perfServerCmd) Run(a *app) error {
 
 // testFlags say what is measured.
 type testFlags struct {
-	Protocol   string `help:"What carries it, as name,key=value,...: ${perfProtocols}." default:"uet" placeholder:"SPEC"`
+	Protocol   string `kong:"-"`
 	Test       string `help:"Operation: write, read, send, tagged, atomic or stream. What the protocol is best known for by default: write, or stream, or send (raw)." placeholder:"NAME"`
 	Metric     string `short:"m" help:"${enum}; several after each other, separated by commas." default:"bandwidth" placeholder:"bandwidth,latency,rate"`
 	Size       string `short:"s" help:"Bytes of an operation; several separated by commas. 64KiB for bandwidth, 64 for latency and rate by default." placeholder:"BYTES"`
@@ -65,7 +67,9 @@ type testFlags struct {
 type perfClientCmd struct {
 	Host string `arg:"" help:"Server, as HOST or HOST:PORT."`
 	Port uint16 `short:"p" help:"TCP port of the control connection." default:"4793"`
+	Over string `name:"protocol" help:"What carries it, as name,key=value,...: ${perfProtocols}." default:"uet" placeholder:"SPEC"`
 	testFlags
+	Exact    string `hidden:"" help:"The test as JSON; other flags that say what is measured are not looked at."`
 	Interval string `short:"i" help:"Time between live lines; 0: none." default:"0" placeholder:"TIME"`
 	Style    string `help:"How results are printed: ${enum}." enum:"weft,perftest,fabtests,iperf3" default:"weft"`
 	JSON     bool   `name:"json" short:"J" help:"Write JSON Lines to standard output, and nothing else there."`
@@ -85,7 +89,7 @@ JSON Lines, kind first: perf_start (the test), perf_interval, perf_result. Times
 }
 
 func (c *perfClientCmd) Run(a *app) error {
-	tests, err := c.tests()
+	tests, err := c.asked()
 	if err != nil {
 		return errUsage{err}
 	}
@@ -120,6 +124,19 @@ func (c *perfClientCmd) Run(a *app) error {
 	return nil
 }
 
+// asked returns what the flags ask for.
+func (c *perfClientCmd) asked() ([]perf.Test, error) {
+	if c.Exact == "" {
+		c.Protocol = c.Over
+		return c.tests()
+	}
+	var t perf.Test
+	if err := json.Unmarshal([]byte(c.Exact), &t); err != nil {
+		return nil, fmt.Errorf("--exact: %w", err)
+	}
+	return []perf.Test{t}, t.Validate()
+}
+
 // perfOnce runs one test and prints it, also if it was cut short.
 func perfOnce(ctx context.Context, client *perf.Client, t perf.Test, out perf.Printer) error {
 	out.Begin(&t)
@@ -150,9 +167,6 @@ func (f *testFlags) tests() ([]perf.Test, error) {
 			t.Metric, t.Size = metric, size
 			if t.Depth == 0 {
 				t.Depth = map[string]int{perf.Bandwidth: 16, perf.Latency: 1, perf.Rate: 128}[metric]
-			}
-			if err := t.Validate(); err != nil {
-				return nil, err
 			}
 			tests = append(tests, t)
 		}

@@ -4,13 +4,15 @@ import (
 	"net"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 )
 
 // A badConn is a PacketConn whose arriving packets meet an Impairment. It has none of the fast ways of a net.UDPConn.
 type badConn struct {
 	net.PacketConn
-	drops atomic.Uint64
+	socket *net.UDPConn
+	drops  atomic.Uint64
 
 	mu      sync.Mutex
 	weather *weather
@@ -36,8 +38,8 @@ const (
 )
 
 // newBadConn starts to read from c if m does anything.
-func newBadConn(c net.PacketConn, m Impairment, server bool) *badConn {
-	b := &badConn{PacketConn: c, weather: m.weather(server), ready: make(chan lateArrival, badReady), wake: make(chan struct{}, 1), closed: make(chan struct{})}
+func newBadConn(c *net.UDPConn, m Impairment, server bool) *badConn {
+	b := &badConn{PacketConn: c, socket: c, weather: m.weather(server), ready: make(chan lateArrival, badReady), wake: make(chan struct{}, 1), closed: make(chan struct{})}
 	if m.On() {
 		go b.read()
 		go b.release()
@@ -113,6 +115,13 @@ func (c *badConn) hand(a lateArrival) bool {
 		return false
 	}
 }
+
+// SetReadBuffer and SetWriteBuffer are what quic-go asks of a socket.
+func (c *badConn) SetReadBuffer(n int) error  { return c.socket.SetReadBuffer(n) }
+func (c *badConn) SetWriteBuffer(n int) error { return c.socket.SetWriteBuffer(n) }
+
+// SyscallConn lets it look what it got.
+func (c *badConn) SyscallConn() (syscall.RawConn, error) { return c.socket.SyscallConn() }
 
 // ReadFrom returns the next packet that is due.
 func (c *badConn) ReadFrom(b []byte) (int, net.Addr, error) {

@@ -1,6 +1,7 @@
 package perf
 
 import (
+	"fmt"
 	"math"
 	"time"
 
@@ -40,7 +41,8 @@ func (c Counters) minus(o Counters) Counters {
 
 // A Usage is what one end took for what was measured.
 type Usage struct {
-	CPU time.Duration `json:"cpu_ns"` // user and system time of the process
+	CPU     time.Duration `json:"cpu_ns"`                    // user and system time of the process
+	Machine time.Duration `json:"machine_busy_ns,omitempty"` // the same of everything on this host, stolen time included; 0: not known
 	Counters
 }
 
@@ -160,4 +162,13 @@ func (r *Result) CPUPerGB() float64 {
 		return 0
 	}
 	return (r.Client.CPU + r.Server.CPU).Seconds() / (float64(t.Bytes) / 1e9)
+}
+
+// String is a Result in a few words.
+func (r *Result) String() string {
+	t := r.Total()
+	if t.Latency != nil {
+		return fmt.Sprintf("%.2f us", t.Latency.Median/1e3)
+	}
+	return gbps(t.Bps()) + ", " + number(t.PerSecond()) + "op/s"
 }

@@ -27,10 +27,13 @@ type session struct {
 // A snapshot is what had been used at one time.
 type snapshot struct {
 	cpu      time.Duration
+	machine  time.Duration
 	counters Counters
 }
 
-func (s *session) snapshot() snapshot { return snapshot{processorTime(), s.end.counters()} }
+func (s *session) snapshot() snapshot {
+	return snapshot{processorTime(), machineTime(), s.end.counters()}
+}
 
 // mark notes the beginning or the end of what is measured.
 func (s *session) mark(begin bool) {
@@ -40,7 +43,7 @@ func (s *session) mark(begin bool) {
 	if begin {
 		s.from = now
 	} else {
-		s.usage = Usage{now.cpu - s.from.cpu, now.counters.minus(s.from.counters)}
+		s.usage = Usage{now.cpu - s.from.cpu, now.machine - s.from.machine, now.counters.minus(s.from.counters)}
 	}
 }
 

@@ -1,0 +1,105 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/weft-transport/weft/compare/perf"
+	"github.com/weft-transport/weft/compare/scenario"
+)
+
+type perfCompareCmd struct {
+	Protocols string `help:"What is compared, as name,key=value,...,name,...: ${perfProtocols}." default:"raw,uet,crc=false,uet,rocev2,quic,tcp" placeholder:"SPECS"`
+	Rounds    int    `help:"How often each protocol is measured." default:"5"`
+	Baseline  string `help:"SPEC to which ratios are taken; raw, if it is compared, else the first, by default." placeholder:"SPEC"`
+	Network   string `help:"${enum}; veth takes root." enum:"loopback,veth" default:"loopback"`
+	MTU       int    `name:"mtu" help:"MTU of the veth pair." default:"9000"`
+	testFlags
+	JSON  bool `name:"json" short:"J" help:"Write JSON Lines to standard output, and nothing else there."`
+	Quiet bool `help:"No progress on standard error."`
+}
+
+// Help is the long help of the command.
+func (perfCompareCmd) Help() string {
+	return `Runs a server and clients on this machine, each in a process of its own: every protocol once a round, and in the next round in the opposite
+order, so that what else the machine does meets all alike. What a protocol does not have is replaced by its nearest: stream for write over TCP and QUIC,
+send over raw; the table says which. raw is plain UDP with the same datagrams: the ceiling.
+
+Below the table stands what differs between the protocols (encryption, checksums, offloads), and what makes a row doubtful: other programs that took
+processor time, packets dropped by the ends themselves, rounds that differ widely. Ratios count; rates are those of this machine.
+
+--network veth puts the two ends into network namespaces joined by a virtual cable. Offloads are on: a burst crosses it as one.
+
+JSON Lines, kind first: perf_result for each run, perf_comparison for each protocol at the end.`
+}
+
+func (c *perfCompareCmd) Run(a *app) error {
+	plan, err := c.plan()
+	if err != nil {
+		return errUsage{err}
+	}
+	program, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	p := &perf.Processes{Server: []string{program}, Client: []string{program}, Address: "127.0.0.1"}
+	if c.Network == "veth" {
+		v, err := perf.NewVeth(a.ctx, c.MTU)
+		if err != nil {
+			return errUsage{err}
+		}
+		defer v.Close()
+		p = v.Processes(program)
+	}
+	if err := p.Start(a.ctx); err != nil {
+		return err
+	}
+	defer p.Stop()
+	lines := perf.NewJSON(a.stdout)
+	results, err := perf.Compare(a.ctx, plan, p, func(round int, r *perf.Result) {
+		if c.JSON {
+			lines.Result(r)
+		}
+		if !c.Quiet {
+			fmt.Fprintf(a.stderr, "round %d of %d: %s %s, %d bytes over %s: %s\n", round+1, plan.Rounds, r.Test.Operation, r.Test.Metric, r.Test.Size, r.Test.Protocol, r)
+		}
+	})
+	for i := range results {
+		if len(results[i].Rows[0].Results) == 0 {
+			continue
+		}
+		if c.JSON {
+			results[i].Encode(a.stdout)
+		} else {
+			results[i].Print(a.stdout, &plan)
+		}
+	}
+	if errors.Is(err, context.Canceled) {
+		return errors.New("interrupted")
+	}
+	return err
+}
+
+func (c *perfCompareCmd) plan() (perf.Plan, error) {
+	plan := perf.Plan{Rounds: c.Rounds, Baseline: c.Baseline, Network: c.Network}
+	specs, err := scenario.ParseSpecs(c.Protocols)
+	if err != nil {
+		return plan, fmt.Errorf("--protocols: %w", err)
+	}
+	for _, s := range specs {
+		plan.Protocols = append(plan.Protocols, s.String())
+	}
+	if c.Network == "veth" {
+		plan.Network = fmt.Sprintf("veth pair of MTU %d, offloads on", c.MTU)
+	}
+	c.Protocol = plan.Protocols[0]
+	if c.Test == "" {
+		c.Test = perf.Write
+	}
+	if plan.Tests, err = c.tests(); err != nil {
+		return plan, err
+	}
+	return plan, plan.Validate()
+}
