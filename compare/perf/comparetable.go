@@ -20,7 +20,7 @@ func (c *Comparison) Print(out io.Writer, p *Plan) {
 	for _, r := range c.Rows {
 		width = max(width, len(r.Protocol))
 	}
-	fmt.Fprintf(out, "%-*s %-7s %9s %-19s %7s %-15s", width, "protocol", "test", unit, "", "ratio", "")
+	fmt.Fprintf(out, "%-*s %-7s %9s %-22s %7s %-16s", width, "protocol", "test", unit, "", "ratio", "")
 	if t.Metric == Latency {
 		fmt.Fprintf(out, " %9s\n", "99% us")
 	} else {
@@ -29,7 +29,7 @@ func (c *Comparison) Print(out io.Writer, p *Plan) {
 	for i := range c.Rows {
 		r := &c.Rows[i]
 		v, ratio := r.Spread(c.Value), c.Ratio(i, c.Baseline)
-		fmt.Fprintf(out, "%-*s %-7s %9.3f %-19s %7.2f %-15s", width, r.Protocol, r.Operation, v.Median/scale, fmt.Sprintf("[%.3f to %.3f]", v.Least/scale, v.Most/scale),
+		fmt.Fprintf(out, "%-*s %-7s %9.3f %-22s %7.2f %-16s", width, r.Protocol, r.Operation, v.Median/scale, fmt.Sprintf("[%.3f to %.3f]", v.Least/scale, v.Most/scale),
 			ratio.Median, fmt.Sprintf("[%.2f to %.2f]", ratio.Least, ratio.Most))
 		if t.Metric == Latency {
 			fmt.Fprintf(out, " %9.2f\n", r.Spread(tail).Median/1e3)

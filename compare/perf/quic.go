@@ -29,7 +29,7 @@ func init() {
 		New: func(v param.Values) (*protocol, error) {
 			window := uint64(v.Bytes("window", 0))
 			return &protocol{operations: []string{Stream}, impairs: true,
-				differs: "encrypted (TLS 1.3, AES-GCM), which it cannot do without; packets of at most 1452 bytes; GSO where the kernel has it, but not with impairment",
+				differs: "encrypted (TLS 1.3, AES-GCM), which it cannot do without; congestion control of quic-go (Cubic); packets of at most 1452 bytes; GSO where the kernel has it, but not with impairment",
 				open:    func(ctx context.Context, p place, t *Test) (end, error) { return openQUIC(ctx, window, p, t) }}, nil
 		},
 	})

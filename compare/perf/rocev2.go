@@ -28,10 +28,21 @@ func init() {
 		}, carrierParams...),
 		New: func(v param.Values) (*protocol, error) {
 			return &protocol{operations: []string{Write, Read, Send, Atomic}, impairs: true,
-				differs: "not encrypted; " + onOff("ICRC check", v.Bool("icrc")) + ", UDP checksum on, " + onOff("GSO", v.Bool("gso")) + "; one path for each queue pair; go-back-N",
+				differs: "not encrypted; " + roceControl(v) + "; " + onOff("ICRC check", v.Bool("icrc")) + ", UDP checksum on, " + onOff("GSO", v.Bool("gso")) + "; one path for each queue pair; go-back-N",
 				open:    func(ctx context.Context, p place, t *Test) (end, error) { return openRoCE(v, p, t) }}, nil
 		},
 	})
+}
+
+// roceControl says what bounds what is under way.
+func roceControl(v param.Values) string {
+	text := fmt.Sprintf("%d packets under way at most", v.Int("outstanding"))
+	if name, _ := v.Choice("congestion"); v.Has("congestion") {
+		text += ", congestion control " + name
+	} else {
+		text += ", no congestion control"
+	}
+	return text
 }
 
 // A roceEnd is one host; a flow is a queue pair. Both ends number them alike: they know of each other's.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"sync"
 	"sync/atomic"
 	"time"
 )
@@ -13,7 +14,7 @@ import (
 // A Server is the other end of Clients. One is served at a time; others are told that it is busy.
 type Server struct {
 	listener net.Listener
-	busy     atomic.Bool
+	serving  chan struct{} // full while a client is served
 	// Log is told in one line each what happens; nil: nothing.
 	Log io.Writer
 	// Once ends Serve after the first client.
@@ -27,49 +28,51 @@ func ListenServer(ctx context.Context, address string) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("listen on %s: %w", address, plain(err))
 	}
-	return &Server{listener: l}, nil
+	return &Server{listener: l, serving: make(chan struct{}, 1)}, nil
 }
 
 // Address is where clients connect.
 func (v *Server) Address() string { return v.listener.Addr().String() }
 
+// turn bounds how long a client waits for the one before it to be gone.
+const turn = time.Second
+
 // Serve serves until ctx ends, or one client with Once.
-func (v *Server) Serve(ctx context.Context) error {
+func (v *Server) Serve(ctx context.Context) (err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(ctx, func() { v.listener.Close() })()
-	var first error
-	clients := make(chan struct{}, 1)
+	var clients sync.WaitGroup
+	defer clients.Wait()
+	var once atomic.Pointer[error]
 	for {
-		conn, err := v.listener.Accept()
+		conn, failed := v.listener.Accept()
 		if ctx.Err() != nil {
-			if v.busy.Load() {
-				<-clients
+			clients.Wait()
+			if of := once.Load(); of != nil {
+				err = *of
 			}
-			return first
+			return err
 		}
-		if err != nil {
-			return fmt.Errorf("accept: %w", plain(err))
+		if failed != nil {
+			return fmt.Errorf("accept: %w", plain(failed))
 		}
-		if !v.busy.CompareAndSwap(false, true) {
-			c := newControl(ctx, conn)
-			c.say(message{Kind: sayError, Text: "the server is busy with another client"})
-			c.close()
-			continue
-		}
-		select {
-		case <-clients: // of one before
-		default:
-		}
-		go func() {
-			err := v.client(ctx, conn)
-			if v.Once {
-				first = err
-				cancel()
+		clients.Go(func() {
+			select {
+			case v.serving <- struct{}{}:
+				err := v.client(ctx, conn)
+				if v.Once && once.CompareAndSwap(nil, &err) {
+					cancel()
+				}
+				<-v.serving
+			case <-time.After(turn):
+				c := newControl(ctx, conn)
+				c.say(message{Kind: sayError, Text: "the server is busy with another client"})
+				c.close()
+			case <-ctx.Done():
+				conn.Close()
 			}
-			clients <- struct{}{}
-			v.busy.Store(false)
-		}()
+		})
 	}
 }
 

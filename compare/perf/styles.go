@@ -48,7 +48,7 @@ type fabtests struct {
 func (p *fabtests) Begin(*Test) {
 	if !p.head {
 		p.head = true
-		fmt.Fprintf(p.out, "%-8s%-8s%-8s%-8s%8s %10s%13s%13s\n", "bytes", "iters", "total", "time", "MB/sec", "usec/xfer", "Mxfers/sec", "CPU s/GB")
+		fmt.Fprintf(p.out, "%-8s%-8s%-8s%-8s%8s %10s%13s\n", "bytes", "iters", "total", "time", "MB/sec", "usec/xfer", "Mxfers/sec")
 	}
 }
 
@@ -64,8 +64,8 @@ func (p *fabtests) Result(r *Result) {
 		latency = s.Elapsed.Seconds() * 1e6 / float64(transfers)
 	}
 	bytes := transfers * int64(r.Test.Size)
-	fmt.Fprintf(p.out, "%-8s%-8s%-8s%-8s%8.2f %10.2f%13.4f%13.3f\n", powers(int64(r.Test.Size)), decimal(s.Operations), powers(bytes), fmt.Sprintf("%.2fs", s.Elapsed.Seconds()),
-		perSecond(bytes, s.Elapsed)/1e6, latency, perSecond(transfers, s.Elapsed)/1e6, r.CPUPerGB())
+	fmt.Fprintf(p.out, "%-8s%-8s%-8s%-8s%8.2f %10.2f%13.4f\n", powers(int64(r.Test.Size)), decimal(s.Operations), powers(bytes), fmt.Sprintf("%.2fs", s.Elapsed.Seconds()),
+		perSecond(bytes, s.Elapsed)/1e6, latency, perSecond(transfers, s.Elapsed)/1e6)
 }
 
 // powers writes bytes as fabtests do: 64k, 1m.
@@ -99,31 +99,39 @@ func (p *iperf3) Begin(*Test) {
 }
 
 func (p *iperf3) Interval(t *Test, v Interval) {
-	p.line(v.Start.Seconds(), v.End.Seconds(), v.Bytes, v.Bps(), "", role(t, v.FromServer))
+	p.line(t, v.FromServer, v, "", "")
 }
 
-// role is what iperf3 writes with --bidir.
-func role(t *Test, fromServer bool) string {
-	if t.Direction != Both {
-		return ""
+// line prints a row: what moved, how often packets were sent again, and whose view it is.
+func (p *iperf3) line(t *Test, fromServer bool, v Interval, again, view string) {
+	id, role := "[  5]", ""
+	if t.Flows > 1 {
+		id = "[SUM]"
 	}
-	if fromServer {
-		return "[RX-C]"
+	if t.Direction == Both { // as iperf3 does with --bidir
+		if role = "[TX-C]"; fromServer {
+			role = "[RX-C]"
+		}
 	}
-	return "[TX-C]"
-}
-
-func (p *iperf3) line(start, end float64, bytes int64, bps float64, again, role string) {
-	fmt.Fprintf(p.out, "[SUM]%s %6.2f-%-6.2f sec  %s  %s  %4s\n", role, start, end, iperfBytes(bytes), iperfBits(bps), again)
+	row := fmt.Sprintf("%s%s %6.2f-%-6.2f sec  %s  %s %4s", id, role, v.Start.Seconds(), v.End.Seconds(), iperfBytes(v.Bytes), iperfBits(v.Bps()), again)
+	if view != "" {
+		row += "             " + view
+	}
+	fmt.Fprintln(p.out, strings.TrimRight(row, " "))
 }
 
 func (p *iperf3) Result(r *Result) {
 	fmt.Fprintln(p.out, "- - - - - - - - - - - - - - - - - - - - - - - - -")
-	if s := r.ToServer; s != nil {
-		p.line(0, s.Elapsed.Seconds(), s.Bytes, s.Bps(), fmt.Sprint(r.Client.Retransmitted), role(&r.Test, false))
-	}
-	if s := r.ToClient; s != nil {
-		p.line(0, s.Elapsed.Seconds(), s.Bytes, s.Bps(), fmt.Sprint(r.Server.Retransmitted), role(&r.Test, true))
+	for _, d := range [...]struct {
+		s          *Summary
+		fromServer bool
+		again      uint64
+	}{{r.ToServer, false, r.Client.Retransmitted}, {r.ToClient, true, r.Server.Retransmitted}} {
+		if d.s != nil {
+			whole := Interval{End: d.s.Elapsed, Bytes: d.s.Bytes}
+			p.line(&r.Test, d.fromServer, whole, fmt.Sprint(d.again), "sender")
+			p.line(&r.Test, d.fromServer, whole, "", "receiver")
+		}
 	}
 }
 

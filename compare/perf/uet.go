@@ -33,15 +33,25 @@ func init() {
 		Params: append([]param.Param{
 			{Name: "mode", Kind: param.Word, Default: "rud", OneOf: []string{"rud", "rod"}, Doc: "rud: unordered, sprayed; rod: ordered, one path"},
 			{Name: "congestion", Kind: param.Choice, Default: "nscc", Of: &congestion.Registry, Doc: "congestion control"},
+			{Name: "window", Kind: param.Bytes, Default: "", Min: 1 << 10, Max: 1 << 30, Doc: "this much under way at most, whatever the network says, instead of congestion control"},
 			{Name: "spray", Kind: param.Choice, Default: "", Of: &spray.Registry, Doc: "choice of entropy values; absent: the library's, oblivious over 64 in runs of 16"},
 			{Name: "crc", Kind: param.Bool, Default: "true", Doc: "the CRC behind the payload"},
 		}, carrierParams...),
 		New: func(v param.Values) (*protocol, error) {
 			return &protocol{operations: []string{Write, Read, Send, Tagged, Atomic, Stream}, impairs: true,
-				differs: "not encrypted; " + onOff("CRC", v.Bool("crc")) + ", " + onOff("UDP checksum", true) + ", " + onOff("GSO", v.Bool("gso")),
+				differs: "not encrypted; " + uetControl(v) + "; " + onOff("CRC", v.Bool("crc")) + ", " + onOff("UDP checksum", true) + ", " + onOff("GSO", v.Bool("gso")),
 				open:    func(ctx context.Context, p place, t *Test) (end, error) { return openUET(ctx, v, p, t) }}, nil
 		},
 	})
+}
+
+// uetControl says what bounds what is under way.
+func uetControl(v param.Values) string {
+	if v.Has("window") {
+		return fmt.Sprintf("a fixed window of %d bytes", v.Bytes("window", 0))
+	}
+	name, _ := v.Choice("congestion")
+	return "congestion control " + name
 }
 
 func onOff(what string, on bool) string {
@@ -78,6 +88,9 @@ func openUET(ctx context.Context, v param.Values, p place, t *Test) (end, error)
 	c.Core.PayloadMTU, c.Core.PDCs, c.Core.Resources = int(v.Int("mtu")), min(t.Flows, 256), t.Flows
 	var err error
 	name, given := v.Choice("congestion")
+	if v.Has("window") {
+		name, given = "fixed", map[string]string{"window": fmt.Sprint(v.Bytes("window", 0))}
+	}
 	if c.Core.NewController, _, err = congestion.Registry.Make(name, given); err != nil {
 		return nil, err
 	}
