@@ -40,8 +40,12 @@ func (e *Endpoint) cancel(now Time, mi uint32) bool {
 		m.sent = m.chunks
 	}
 	m.cancelled = true
+	i := m.pdc
 	if m.left == 0 {
 		e.report(now, mi, Cancelled, wire.RCNull)
+	}
+	if i != 0 {
+		e.emptied(now, i)
 	}
 	return true
 }

@@ -143,6 +143,7 @@ func (e *Endpoint) performRestart(now Time, p *Packet, s *wire.Standard, o *resp
 	case x.restart:
 	default:
 		e.halt(mi)
+		e.emptied(now, m.pdc)
 		x.restart, x.nextToken, x.nextPlace = true, uint32(s.Key>>32), uint32(s.BufferOffset/mtu)
 		if m.left == 0 {
 			e.sendAt(now, mi)

@@ -99,6 +99,15 @@ func (e *Endpoint) settled(now Time, i uint32) {
 	}
 }
 
+// emptied is called when messages were taken out of a PDC's queue otherwise than by sending them: if that was all it
+// had to do, it is drained now, and else what is left may not have to wait any more.
+func (e *Endpoint) emptied(now Time, i uint32) {
+	if pd := &e.pdcs[i]; pd.una == pd.next && pd.first == 0 && pd.sending() {
+		e.drained(now, i)
+	}
+	e.wake(i)
+}
+
 func (e *Endpoint) releaseRoom(pd *sendPDC) {
 	if e.sendRoom.give(pd.room) && len(e.sent) > keptPSNs {
 		e.sent, e.got, e.lostMap = nil, nil, nil
