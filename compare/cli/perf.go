@@ -48,9 +48,9 @@ type testFlags struct {
 	Size       string `short:"s" help:"Bytes of an operation; several separated by commas. 64KiB for bandwidth, 64 for latency and rate by default." placeholder:"BYTES"`
 	All        bool   `short:"a" help:"All powers of two from 1 byte to 8 MiB."`
 	Iterations int64  `short:"n" help:"Operations to measure, instead of a duration." placeholder:"N"`
-	Duration   string `short:"D" aliases:"time" help:"How long to measure; a number alone is seconds." default:"5" placeholder:"TIME"`
+	Duration   string `short:"D" help:"How long to measure; a number alone is seconds." default:"5" placeholder:"TIME"`
 	Warmup     string `help:"How long to run before that." default:"200ms" placeholder:"TIME"`
-	Flows      int    `short:"q" aliases:"parallel,qp" help:"Contexts, queue pairs or connections at once." default:"1"`
+	Flows      int    `short:"q" aliases:"qp" help:"Contexts, queue pairs or connections at once." default:"1"`
 	Depth      int    `aliases:"tx-depth" help:"Operations under way on each flow. 16 for bandwidth, 128 for rate by default." placeholder:"N"`
 	Reverse    bool   `short:"R" help:"The server begins the operations." xor:"direction"`
 	Both       bool   `short:"b" aliases:"bidirectional,bidir" help:"Both ends begin operations." xor:"direction"`
@@ -70,6 +70,8 @@ type perfClientCmd struct {
 	Over string `name:"protocol" help:"What carries it, as name,key=value,...: ${perfProtocols}." default:"uet" placeholder:"SPEC"`
 	testFlags
 	Exact    string `hidden:"" help:"The test as JSON; other flags that say what is measured are not looked at."`
+	Time     string `short:"t" hidden:"" help:"As in iperf3: --duration." placeholder:"TIME"`
+	Parallel int    `short:"P" hidden:"" help:"As in iperf3: --flows." placeholder:"N"`
 	Interval string `short:"i" help:"Time between live lines; 0: none." default:"0" placeholder:"TIME"`
 	Style    string `help:"How results are printed: ${enum}." enum:"weft,perftest,fabtests,iperf3" default:"weft"`
 	JSON     bool   `name:"json" short:"J" help:"Write JSON Lines to standard output, and nothing else there."`
@@ -128,6 +130,12 @@ func (c *perfClientCmd) Run(a *app) error {
 func (c *perfClientCmd) asked() ([]perf.Test, error) {
 	if c.Exact == "" {
 		c.Protocol = c.Over
+		if c.Time != "" {
+			c.Duration = c.Time
+		}
+		if c.Parallel != 0 {
+			c.Flows = c.Parallel
+		}
 		return c.tests()
 	}
 	var t perf.Test

@@ -14,7 +14,7 @@ type perfCompareCmd struct {
 	Protocols string `help:"What is compared, as name,key=value,...,name,...: ${perfProtocols}." default:"raw,uet,window=1MiB,crc=false,uet,rocev2,quic,tcp" placeholder:"SPECS"`
 	Rounds    int    `help:"How often each protocol is measured." default:"5"`
 	Baseline  string `help:"SPEC to which ratios are taken; raw, if it is compared, else the first, by default." placeholder:"SPEC"`
-	Network   string `help:"${enum}; veth takes root." enum:"loopback,veth" default:"loopback"`
+	Network   string `help:"${enum}. veth is a virtual cable between two network namespaces; wire, the same, cuts bursts into packets before they enter, as network cards do. Both take root." enum:"loopback,veth,wire" default:"loopback"`
 	MTU       int    `name:"mtu" help:"MTU of the veth pair." default:"9000"`
 	testFlags
 	JSON  bool `name:"json" short:"J" help:"Write JSON Lines to standard output, and nothing else there."`
@@ -30,7 +30,7 @@ send over raw; the table says which. raw is plain UDP with the same datagrams: t
 Below the table stands what differs between the protocols (encryption, checksums, offloads), and what makes a row doubtful: other programs that took
 processor time, packets dropped by the ends themselves, rounds that differ widely. Ratios count; rates are those of this machine.
 
---network veth puts the two ends into network namespaces joined by a virtual cable. Offloads are on: a burst crosses it as one.
+On loopback and veth a burst or a long TCP segment crosses as one; on a real network, and on wire, it is cut into packets.
 
 JSON Lines, kind first: perf_result for each run, perf_comparison for each protocol at the end.`
 }
@@ -45,8 +45,8 @@ func (c *perfCompareCmd) Run(a *app) error {
 		return err
 	}
 	p := &perf.Processes{Server: []string{program}, Client: []string{program}, Address: "127.0.0.1"}
-	if c.Network == "veth" {
-		v, err := perf.NewVeth(a.ctx, c.MTU)
+	if c.Network != "loopback" {
+		v, err := perf.NewVeth(a.ctx, c.MTU, c.Network == "wire")
 		if err != nil {
 			return errUsage{err}
 		}
@@ -91,8 +91,11 @@ func (c *perfCompareCmd) plan() (perf.Plan, error) {
 	for _, s := range specs {
 		plan.Protocols = append(plan.Protocols, s.String())
 	}
-	if c.Network == "veth" {
-		plan.Network = fmt.Sprintf("veth pair of MTU %d, offloads on", c.MTU)
+	switch c.Network {
+	case "veth":
+		plan.Network = fmt.Sprintf("veth pair of MTU %d, bursts cross whole", c.MTU)
+	case "wire":
+		plan.Network = fmt.Sprintf("veth pair of MTU %d, bursts cut into packets", c.MTU)
 	}
 	c.Protocol = plan.Protocols[0]
 	if c.Test == "" {

@@ -129,7 +129,7 @@ func (p *table) Result(r *Result) {
 		}
 		fmt.Fprintf(p.out, "%10d %10d %s %s %s %s %s %s %s%s\n", t.Size, d.Count, us(&d.Min), us(&d.Median), us(&d.Mean), us(&d.Stddev), us(d.P99), us(d.P999), us(&d.Max), cut(&s))
 	} else {
-		fmt.Fprintf(p.out, "%10d %10d %9.3f %9.3f %9.3f %10.4f %9.3f%s\n", t.Size, s.Operations, s.Bps()/1e9, s.PeakBps/1e9, s.LeastBps/1e9, s.PerSecond()/1e6, r.CPUPerGB(), cut(&s))
+		fmt.Fprintf(p.out, "%10d %10d %9.3f %9s %9s %10.4f %9.3f%s\n", t.Size, s.Operations, s.Bps()/1e9, of(s.PeakBps, s.PeakBps), of(s.LeastBps, s.PeakBps), s.PerSecond()/1e6, r.CPUPerGB(), cut(&s))
 		if t.Direction == Both && r.ToServer != nil && r.ToClient != nil {
 			fmt.Fprintf(p.out, "  to server %s, to client %s\n", gbps(r.ToServer.Bps()), gbps(r.ToClient.Bps()))
 		}
@@ -158,6 +158,14 @@ func cut(s *Summary) string {
 		return "  (interrupted)"
 	}
 	return ""
+}
+
+// of writes the rate of a part in Gbit/s; "-" where the measurement was too short to have parts.
+func of(bps, peak float64) string {
+	if peak == 0 {
+		return "-"
+	}
+	return fmt.Sprintf("%.3f", bps/1e9)
 }
 
 // us writes nanoseconds as microseconds in a column; "-" where there is no value.

@@ -18,8 +18,9 @@ type Veth struct {
 // Addresses at the two ends of the cable. Nobody outside sees them.
 var vethAddresses = [2]string{"10.255.77.1", "10.255.77.2"}
 
-// NewVeth makes one, of an MTU. It takes root, and the program ip (iproute2).
-func NewVeth(ctx context.Context, mtu int) (*Veth, error) {
+// NewVeth makes one, of an MTU. On a wire-like one, bursts and long TCP segments are cut into packets before they enter, as a
+// network card does it; else they cross as they are. It takes root, and the program ip (iproute2).
+func NewVeth(ctx context.Context, mtu int, wireLike bool) (*Veth, error) {
 	if os.Geteuid() != 0 {
 		return nil, errors.New("--network veth: network namespaces take root; expected loopback, or sudo")
 	}
@@ -37,6 +38,9 @@ func NewVeth(ctx context.Context, mtu int) (*Veth, error) {
 	steps := []string{fmt.Sprintf("-n %s link add eth0 mtu %d type veth peer name eth0 mtu %d netns %s", v.names[0], mtu, mtu, v.names[1])}
 	for i, name := range v.names {
 		steps = append(steps, "-n "+name+" address add "+vethAddresses[i]+"/30 dev eth0", "-n "+name+" link set lo up", "-n "+name+" link set eth0 up")
+		if wireLike { // more than one segment at a time is more than the cable takes
+			steps = append(steps, "-n "+name+" link set eth0 gso_max_segs 1")
+		}
 	}
 	for _, step := range steps {
 		if err := ip(ctx, step); err != nil {
