@@ -51,7 +51,7 @@ type testFlags struct {
 	Duration   string `short:"D" help:"How long to measure; a number alone is seconds." default:"5" placeholder:"TIME"`
 	Warmup     string `help:"How long to run before that." default:"200ms" placeholder:"TIME"`
 	Flows      int    `short:"q" aliases:"qp" help:"Contexts, queue pairs or connections at once." default:"1"`
-	Depth      int    `aliases:"tx-depth" help:"Operations under way on each flow. 16 for bandwidth, 128 for rate by default." placeholder:"N"`
+	Depth      int    `aliases:"tx-depth" help:"Operations under way on each flow. 64 for bandwidth, 128 for rate by default." placeholder:"N"`
 	Reverse    bool   `short:"R" help:"The server begins the operations." xor:"direction"`
 	Both       bool   `short:"b" aliases:"bidirectional,bidir" help:"Both ends begin operations." xor:"direction"`
 	DataPort   uint16 `help:"UDP or TCP port of the server for data; 0: a free one." default:"0"`
@@ -174,7 +174,7 @@ func (f *testFlags) tests() ([]perf.Test, error) {
 			t := base
 			t.Metric, t.Size = metric, size
 			if t.Depth == 0 {
-				t.Depth = map[string]int{perf.Bandwidth: 16, perf.Latency: 1, perf.Rate: 128}[metric]
+				t.Depth = map[string]int{perf.Bandwidth: 64, perf.Latency: 1, perf.Rate: 128}[metric]
 			}
 			tests = append(tests, t)
 		}

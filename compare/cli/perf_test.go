@@ -41,7 +41,7 @@ func perfServer(t *testing.T) string {
 func TestPerfClient(t *testing.T) {
 	address := perfServer(t)
 	out := succeed(t, "perf", "client", address, "-n", "20", "-m", "bandwidth,latency", "-s", "64,1KiB", "--warmup", "0")
-	require.Contains(t, out, "write bandwidth over uet, forward, 1 flow, depth 16")
+	require.Contains(t, out, "write bandwidth over uet, forward, 1 flow, depth 64")
 	require.Contains(t, out, "latencies in us, one way, half of a round trip")
 	require.Contains(t, out, "\n      1024         20 ")
 
@@ -110,7 +110,7 @@ func TestPerfCompare(t *testing.T) {
 	args := []string{"perf", "compare", "--protocols", "uet,lanes=4,tcp", "--rounds", "2", "-n", "50", "-s", "1000", "--warmup", "0"}
 	var out, says bytes.Buffer
 	require.Zero(t, cli.Run(t.Context(), args, &out, &says), "%s", &says)
-	require.Contains(t, out.String(), "bandwidth, 1000 bytes, forward, 1 flow, depth 16, loopback; 2 rounds, in turns\n")
+	require.Contains(t, out.String(), "bandwidth, 1000 bytes, forward, 1 flow, depth 64, loopback; 2 rounds, in turns\n")
 	require.Contains(t, out.String(), "\nuet,lanes=4 write ")
 	require.Contains(t, out.String(), "\ntcp         stream ")
 	require.Equal(t, 4, strings.Count(says.String(), "\n"), "a line of progress for each run: %s", &says)

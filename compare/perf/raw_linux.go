@@ -112,6 +112,7 @@ func (e *rawEnd) source(ctx context.Context, flow int) (source, error) {
 const (
 	maxRawBurst = 64000                 // bytes of a burst
 	rawPatience = 20 * time.Millisecond // until what is missing is sent again
+	maxRawUnder = 2 << 20               // bytes under way on a flow: what the receive buffer takes with its overhead
 	rawAck      = 8                     // bytes of a count
 	maxRawAhead = 256 << 10             // bytes received before the receiver says so, while more comes
 )
@@ -128,9 +129,12 @@ type rawSource struct {
 }
 
 func (s *rawSource) post(n int) (int, error) {
-	for range n {
+	for i := range n {
+		if under := s.sent - s.arrived; under > 0 && under+uint64(s.size) > maxRawUnder {
+			return i, nil
+		}
 		if err := s.send(s.size); err != nil {
-			return 0, err
+			return i, err
 		}
 		s.sent += uint64(s.size)
 	}
@@ -213,7 +217,7 @@ func (e *rawEnd) serve(ctx context.Context, flow int) error {
 		}
 		return nil
 	}
-	ahead := uint64(min(e.t.Size*e.t.Depth/4, maxRawAhead))
+	ahead := uint64(min(e.t.Size*e.t.Depth/4, maxRawAhead)) // and less than maxRawUnder
 	for total, told := uint64(0), uint64(0); ctx.Err() == nil; {
 		n, err := s.poll(b)
 		if errors.Is(err, syscall.EAGAIN) {
