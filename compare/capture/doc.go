@@ -1,6 +1,7 @@
 // Package capture reads and writes files of captured packets: pcap and pcapng.
 //
 //	file ── Reader.Next ──► Frame: when, which Interface, bytes, comments     read*.go
+//	                        Frame.Datagram: behind the link header and tags   link.go
 //	        Writer      ◄── frames with comments ◄── Recording ◄── tap of a fabric     write*.go
 //	                                                  Framer: core.Packet to Ethernet
 //

@@ -303,3 +303,21 @@ func FuzzRead(f *testing.F) {
 		}
 	})
 }
+
+// A datagram is found behind every link header, and nothing is where there is none or the frame ends.
+func TestDatagram(t *testing.T) {
+	const macs = "\x02\x00\x00\x00\x00\x0b\x02\x00\x00\x00\x00\x0a"
+	for _, c := range []struct {
+		link       LinkType
+		head, rest string
+	}{
+		{LinkEthernet, macs + "\x08\x00", "E..."}, {LinkEthernet, macs + "\x91\x00\x00\x07\x81\x00\x60\x09\x86\xdd", "`..."},
+		{LinkEthernet, macs + "\x08\x06", ""}, {LinkEthernet, macs[1:], ""}, {LinkEthernet, macs + "\x81\x00\x00", ""},
+		{LinkRaw, "", "E..."}, {LinkRawOld, "", "`..."}, {LinkIPv6, "", ""}, {LinkIPv4, "0", ""}, {LinkLoop, "\x00\x00\x00\x1e", "`..."}, {LinkNull, "\x02\x00\x00\x00", ""},
+		{LinkSLL, "\x00\x00\x00\x01\x00\x06" + macs[6:] + "\x00\x00\x08\x00", "E..."}, {LinkSLL2, "\x08\x06" + strings.Repeat("\x00", 18), ""},
+		{LinkType(105), "\x08\x00", ""},
+	} {
+		f := Frame{Interface: &Interface{Link: c.link}, Data: []byte(c.head + c.rest)}
+		require.Equal(t, c.rest, string(f.Datagram()), "%v %x", c.link, c.head)
+	}
+}

@@ -37,9 +37,7 @@ func HardwareAddr(node int) [6]byte {
 
 const (
 	ethernetSize = 14
-	leastFrame   = 60 // bytes of an Ethernet frame without FCS
-	typeIPv4     = 0x0800
-	typeMAC      = 0x8808 // MAC control (IEEE 802.3 annex 31A)
+	leastFrame   = 60     // bytes of an Ethernet frame without FCS
 	opcodePFC    = 0x0101 // priority-based flow control (IEEE 802.1Qbb, 802.3 annex 31D)
 )
 

@@ -51,7 +51,7 @@ type Packet struct {
 	Since time.Duration // from the first frame of the capture on; 0 if the frame has no time
 	Kind  Kind
 	Other string // what a frame of kind Other is: "ARP", "TCP"
-	Link  Link
+	Link  capture.Link
 	IP    encap.Header // offsets count from Link.Size
 	UET   uet.Packet
 	RoCE  wire.Header
@@ -128,7 +128,7 @@ func (d *Decoder) Decode(f *capture.Frame, p *Packet) {
 		p.Since = f.Time.Sub(d.start)
 	}
 	var why string
-	if p.Other, why = p.Link.ip(f); why != "" {
+	if p.Link, p.Other, why = f.ReadLink(); why != "" {
 		p.Other = why
 	}
 	if p.Other != "" {
@@ -179,6 +179,23 @@ func otherName(h *encap.Header, reason encap.Reason) string {
 		return ipName(h.Protocol)
 	}
 	return "IP: " + reason.String()
+}
+
+// ipName names an IP protocol that is not decoded.
+func ipName(protocol uint8) string {
+	switch protocol {
+	case 1:
+		return "ICMP"
+	case 2:
+		return "IGMP"
+	case 6:
+		return "TCP"
+	case 17:
+		return "UDP"
+	case 58:
+		return "ICMPv6"
+	}
+	return fmt.Sprintf("IP protocol %d", protocol)
 }
 
 // decodeRoCE reads the transport headers and checks the ICRC.

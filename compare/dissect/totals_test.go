@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/weft-transport/weft/compare/capture/elsewhere"
 )
 
 // A known is what is known of a capture from those who made it (the tables beside the captures), and from
@@ -150,8 +152,8 @@ func TestCaptures(t *testing.T) {
 		for name, want := range set.known {
 			t.Run(name, func(t *testing.T) {
 				path := filepath.Join(set.local, name+".pcap")
-				if dir := os.Getenv("WEFT_CAPTURES"); dir != "" {
-					path = filepath.Join(dir, set.folder, name+".pcap")
+				if dir := elsewhere.Dir(set.folder); dir != "" {
+					path = filepath.Join(dir, name+".pcap")
 				}
 				file := existing(t, path)
 				d := newDump(&Lines{})
@@ -177,7 +179,7 @@ func existing(t *testing.T, path string) []byte {
 			return read(t, p)
 		}
 	}
-	t.Skipf("%s is not here; WEFT_CAPTURES names where all are", filepath.Base(path))
+	t.Skipf("%s is not here; %s names where all are", filepath.Base(path), elsewhere.Variable)
 	return nil
 }
 

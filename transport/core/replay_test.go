@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-transport/weft/compare/capture"
+	"github.com/weft-transport/weft/compare/capture/elsewhere"
 	"github.com/weft-transport/weft/congestion"
 	. "github.com/weft-transport/weft/transport/core"
 	"github.com/weft-transport/weft/transport/instant"
@@ -47,10 +48,7 @@ type dialogue struct {
 
 func dialogues(t *testing.T) (all []dialogue) {
 	dirs := []string{filepath.Join("..", "wire", "testdata")}
-	if dir := os.Getenv("WEFT_CAPTURES"); dir != "" {
-		if info, err := os.Stat(filepath.Join(dir, "uet")); err == nil && info.IsDir() {
-			dir = filepath.Join(dir, "uet")
-		}
+	if dir := elsewhere.Dir("uet"); dir != "" {
 		dirs = append(dirs, dir)
 	}
 	seen := map[string]bool{}
@@ -80,7 +78,7 @@ func readDialogue(t *testing.T, name, path string) (d dialogue) {
 	var f capture.Frame
 	var first time.Time
 	for err = r.Next(&f); err == nil; err = r.Next(&f) {
-		data := append([]byte(nil), f.Data[14:]...)
+		data := bytes.Clone(f.Datagram())
 		h, why := encap.Parse(data, &encap.Default)
 		if why != encap.OK || h.Kind != encap.UETNative {
 			continue

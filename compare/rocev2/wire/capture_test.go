@@ -2,12 +2,12 @@ package wire_test
 
 import (
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/weft-transport/weft/compare/capture/elsewhere"
 	. "github.com/weft-transport/weft/compare/rocev2/wire"
 	"github.com/weft-transport/weft/compare/rocev2/wiretest"
 )
@@ -113,15 +113,12 @@ func TestCaptures(t *testing.T) {
 	t.Logf("%d packets, %d bytes", all.packets, all.bytes)
 }
 
-// WEFT_CAPTURES names a directory whose captures are read as well: its *.pcap and *.pcap.gz, or those of its
-// folder rocev2. A file with "corrupt" in its name may hold damaged packets.
+// Captures that are not here are read as well, if WEFT_CAPTURES says where they are. A file with "corrupt" in its name may
+// hold damaged packets.
 func TestCapturesElsewhere(t *testing.T) {
-	dir := os.Getenv("WEFT_CAPTURES")
+	dir := elsewhere.Dir("rocev2")
 	if dir == "" {
-		t.Skip("WEFT_CAPTURES is not set")
-	}
-	if inner := filepath.Join(dir, "rocev2"); isDir(inner) {
-		dir = inner
+		t.Skip(elsewhere.Variable + " is not set")
 	}
 	for _, c := range captures(t, dir) {
 		one := readBack(t, c)
@@ -130,11 +127,6 @@ func TestCapturesElsewhere(t *testing.T) {
 		}
 		t.Logf("%s: %d frames, %d with a wrong ICRC", c.Name, one.packets, one.bad)
 	}
-}
-
-func isDir(path string) bool {
-	info, err := os.Stat(path)
-	return err == nil && info.IsDir()
 }
 
 // Whole datagrams that are none are refused with the reason.

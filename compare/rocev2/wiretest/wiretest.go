@@ -3,15 +3,18 @@
 package wiretest
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/weft-transport/weft/compare/capture"
 	"github.com/weft-transport/weft/transport/instant"
+	"github.com/weft-transport/weft/transport/wire/encap"
 )
 
 // A Frame is one captured packet.
@@ -26,17 +29,17 @@ type Capture struct {
 	Frames []Frame
 }
 
-// Read reads all captures in a directory, by name: NAME.pcap and NAME.pcap.gz. They must hold IP packets in Ethernet
-// frames. If NAME exists as both, the plain one is read.
+// Read reads all captures in a directory, by name: NAME.pcap and NAME.pcapng, packed (.gz) or not; of one NAME the first
+// of these. What is not RoCE v2, or not there as a whole, is passed over.
 func Read(dir fs.FS) ([]Capture, error) {
 	files, err := fs.Glob(dir, "*.pcap*")
 	if err != nil {
 		return nil, err
 	}
 	var all []Capture
-	for _, file := range files { // sorted: NAME.pcap before NAME.pcap.gz
-		name, ok := strings.CutSuffix(strings.TrimSuffix(path.Base(file), ".gz"), ".pcap")
-		if !ok || len(all) > 0 && all[len(all)-1].Name == name {
+	for _, file := range files { // sorted
+		name, packing, _ := strings.Cut(path.Base(file), ".pcap")
+		if !slices.Contains([]string{"", ".gz", "ng", "ng.gz"}, packing) || len(all) > 0 && all[len(all)-1].Name == name {
 			continue
 		}
 		c := Capture{Name: name}
@@ -68,12 +71,13 @@ func read(dir fs.FS, name string) (frames []Frame, err error) {
 		if err != nil {
 			return nil, err
 		}
-		if f.Interface.Link != capture.LinkEthernet || len(f.Data) < 14 || f.Snapped() {
-			return nil, fmt.Errorf("frame %d: expected a whole Ethernet frame", f.Number)
+		datagram := f.Datagram()
+		if h, _ := encap.Parse(datagram, &encap.Default); h.Kind != encap.RoCE || f.Snapped() {
+			continue
 		}
 		if len(frames) == 0 {
 			start = f.Time.UnixNano()
 		}
-		frames = append(frames, Frame{At: instant.Time(f.Time.UnixNano()-start) * instant.Nanosecond, Datagram: append([]byte(nil), f.Data[14:]...)})
+		frames = append(frames, Frame{At: instant.Time(f.Time.UnixNano()-start) * instant.Nanosecond, Datagram: bytes.Clone(datagram)})
 	}
 }

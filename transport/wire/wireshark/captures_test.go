@@ -1,7 +1,6 @@
 package wireshark_test
 
 import (
-	"encoding/binary"
 	"errors"
 	"io"
 	"os"
@@ -12,22 +11,15 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-transport/weft/compare/capture"
+	"github.com/weft-transport/weft/compare/capture/elsewhere"
 	"github.com/weft-transport/weft/transport/wire"
 	"github.com/weft-transport/weft/transport/wire/encap"
 )
 
 // datagram cuts the Ethernet header and VLAN tags off a frame.
 func datagram(frame []byte) []byte {
-	for at := 12; len(frame) >= at+2; at += 4 {
-		switch binary.BigEndian.Uint16(frame[at:]) {
-		case 0x0800, 0x86dd:
-			return frame[at+2:]
-		case 0x8100, 0x88a8:
-		default:
-			return nil
-		}
-	}
-	return nil
+	f := capture.Frame{Interface: &capture.Interface{Link: capture.LinkEthernet}, Data: frame}
+	return f.Datagram()
 }
 
 // read parses a frame, with or without a CRC of either order; nil if it is not UET.
@@ -53,7 +45,7 @@ func read(frame []byte, c *encap.Config) *seen {
 	return s
 }
 
-// frames reads a capture.
+// frames reads the whole frames of a capture, as Ethernet carries them.
 func frames(t testing.TB, path string) (all [][]byte) {
 	t.Helper()
 	file, err := os.Open(path)
@@ -63,24 +55,29 @@ func frames(t testing.TB, path string) (all [][]byte) {
 	require.NoError(t, err, path)
 	var f capture.Frame
 	for err = r.Next(&f); err == nil; err = r.Next(&f) {
-		if f.Interface.Link == capture.LinkEthernet {
+		d := f.Datagram()
+		switch {
+		case f.Snapped():
+		case f.Interface.Link == capture.LinkEthernet:
 			all = append(all, append([]byte(nil), f.Data...))
+		case d != nil:
+			all = append(all, ethernet(d))
 		}
 	}
 	require.True(t, errors.Is(err, io.EOF), "%s: %v", path, err)
 	return all
 }
 
-// captures are those of package wire, and of the directory WEFT_CAPTURES if it is set.
+// captures are those of package wire, and those that are elsewhere.
 func captures(t testing.TB) []string {
 	t.Helper()
 	files, err := filepath.Glob("../testdata/*.pcap")
 	require.NoError(t, err)
 	require.NotEmpty(t, files)
-	if dir := os.Getenv("WEFT_CAPTURES"); dir != "" {
+	if dir := elsewhere.Dir("uet"); dir != "" {
 		more, err := filepath.Glob(filepath.Join(dir, "*.pcap*"))
 		require.NoError(t, err)
-		require.NotEmpty(t, more, "WEFT_CAPTURES=%s holds no captures", dir)
+		require.NotEmpty(t, more, "%s holds no captures", dir)
 		files = append(files, more...)
 	}
 	return files
