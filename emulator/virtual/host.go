@@ -14,8 +14,9 @@ type Host struct {
 	world   *World
 	index   int
 	ear     ear
-	waiters []*waiter // guarded by World.wait
 	closed  bool      // guarded by World.mu
+	waiting []*waiter // guarded by World.wait, as is what follows
+	life    uint32    // times the Driver was closed
 }
 
 var _ core.Driver = (*Host)(nil)
@@ -53,14 +54,8 @@ func (h *Host) MTU() int {
 	return int(most - h.world.cfg.Fabric.LinkOverhead)
 }
 
-// Remote is the memory of a host's Stack.
-func (h *Host) Remote(owner core.Addr) core.Memory {
-	if int64(owner) >= int64(len(h.world.hosts)) {
-		return nil
-	}
-	m, _ := h.world.hosts[owner].ear.stack.(core.Memory)
-	return m
-}
+// Remote is the payload of the packet that is being handled, whoever sent it.
+func (h *Host) Remote(core.Addr) core.Memory { return &h.world.flights }
 
 // Start begins to drive a Stack. A host whose Driver was closed may start another one: it has crashed and come back.
 func (h *Host) Start(s core.Stack, notify func(now core.Time)) error {
@@ -71,7 +66,8 @@ func (h *Host) Start(s core.Stack, notify func(now core.Time)) error {
 		return fmt.Errorf("virtual: host %s: %w", h.Name(h.Self()), ErrStarted)
 	}
 	h.closed = false
-	h.ear = ear{stack: s, notify: notify, world: w}
+	memory, _ := s.(core.Memory)
+	h.ear = ear{stack: s, memory: memory, notify: notify, world: w}
 	w.fabric.Wake(h.index)
 	return nil
 }
@@ -103,12 +99,13 @@ func (h *Host) Close() error {
 	w := h.world
 	w.mu.Lock()
 	h.closed = true
-	h.ear.stack, h.ear.notify = nil, nil
+	h.ear.stack, h.ear.memory, h.ear.notify = nil, nil, nil
 	w.mu.Unlock()
 	w.wait.Lock()
 	defer w.wait.Unlock()
-	for _, x := range h.waiters {
-		x.end()
+	h.life++
+	for len(h.waiting) > 0 {
+		h.waiting[0].ready(false)
 	}
 	return nil
 }
@@ -116,12 +113,14 @@ func (h *Host) Close() error {
 // An ear hands calls to the Stack and tells the application afterwards.
 type ear struct {
 	stack  core.Stack
+	memory core.Memory // of the stack
 	notify func(now core.Time)
 	world  *World
 }
 
 func (e *ear) HandlePacket(now core.Time, p *core.Packet) {
 	if e.stack != nil {
+		e.world.flights.arrive(p)
 		e.stack.HandlePacket(now, p)
 		e.tell(now)
 	}
@@ -138,6 +137,7 @@ func (e *ear) Transmit(now core.Time, pull core.Pull, p *core.Packet) bool {
 	if e.stack == nil || !e.stack.Transmit(now, pull, p) {
 		return false
 	}
+	e.world.flights.leave(p, e.memory)
 	e.tell(now)
 	return true
 }

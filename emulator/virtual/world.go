@@ -46,8 +46,9 @@ type World struct {
 	apps  []app // in the order of hosts when Run begins
 
 	// mu is held by whoever touches the fabric and the Stacks: Run while time passes, Do otherwise.
-	mu     sync.Mutex
-	fabric *emulator.Fabric
+	mu      sync.Mutex
+	fabric  *emulator.Fabric
+	flights flights
 
 	// wait guards what follows; it is taken last.
 	wait    sync.Mutex
@@ -55,6 +56,7 @@ type World struct {
 	ready   []*waiter // to be resumed, at now
 	running int       // goroutines that were resumed and have not come back: 0 or 1
 	quiet   chan struct{}
+	over    bool
 	open    int // main functions that have not returned
 	failed  error
 	slept   core.Time // where the clock of the bubble stands
@@ -87,6 +89,7 @@ func New(c Config) (*World, error) {
 		return nil, err
 	}
 	w := &World{cfg: c, fabric: f, hosts: make([]*Host, c.Network.Hosts), quiet: make(chan struct{}, 1)}
+	w.flights.bytes = make(map[*core.Packet][]byte)
 	for h := range w.hosts {
 		w.hosts[h] = &Host{world: w, index: h}
 		f.Attach(h, &w.hosts[h].ear, c.Proto, 1)
@@ -187,6 +190,9 @@ func (w *World) giveUp(host int) {
 
 // closeAll ends the waiting of everybody, so that main functions can return.
 func (w *World) closeAll() {
+	w.wait.Lock()
+	w.over = true
+	w.wait.Unlock()
 	for _, h := range w.hosts {
 		h.Close()
 	}
@@ -200,7 +206,7 @@ func (w *World) stuck() error {
 	defer w.wait.Unlock()
 	var names []string
 	for _, h := range w.hosts {
-		if slices.ContainsFunc(h.waiters, func(x *waiter) bool { return x.waiting }) {
+		if len(h.waiting) > 0 {
 			names = append(names, w.cfg.Network.NodeNames[h.index])
 		}
 	}
