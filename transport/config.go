@@ -2,7 +2,9 @@ package transport
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"math/rand/v2"
 	"net/netip"
 	"strings"
 
@@ -11,6 +13,7 @@ import (
 	"github.com/weft-transport/weft/transport/core"
 	"github.com/weft-transport/weft/transport/instant"
 	"github.com/weft-transport/weft/transport/param"
+	"github.com/weft-transport/weft/transport/splitmix"
 	"github.com/weft-transport/weft/transport/udp"
 )
 
@@ -22,7 +25,7 @@ type Config struct {
 	// MaxPending is how many operations may be under way at once, receives included; 0: 4096. Blocking operations
 	// beyond it wait, a Queue's are refused with ErrBusy.
 	MaxPending int
-	// StreamBuffer is how much a stream keeps at each end, bytes, a power of two; 0: 256 KiB.
+	// StreamBuffer is how much a stream keeps at each end, bytes, rounded up to a power of two from 4 KiB to 16 MiB; 0: 256 KiB.
 	StreamBuffer int
 	// Core has everything else of the protocol. Self, Hosts and Remote are filled in, and so is what is zero
 	// here and has a better default for sockets than for a data centre in virtual time: see wallClock.
@@ -48,8 +51,14 @@ func Listen(ctx context.Context, address string, c Config) (*Endpoint, error) {
 		c.UDP.Local = append(c.UDP.Local, local)
 	}
 	carrier, err := udp.Listen(c.UDP)
+	if errors.Is(err, udp.ErrConfig) {
+		err = wrap{ErrConfig, err}
+	}
 	if err != nil {
-		return nil, err
+		return nil, &OpError{Op: OpListen, Peer: address, Err: err}
+	}
+	for c.Core.Seed == 0 {
+		c.Core.Seed = rand.Uint64() // a process that comes back must not begin with the numbers of the one before
 	}
 	wallClock(&c.Core)
 	e, err := New(carrier, c)
@@ -94,6 +103,9 @@ func (c *Config) complete(d core.Driver) error {
 	}
 	k := &c.Core
 	k.Self, k.Remote = d.Self(), d.Remote
+	if now := d.Now(); now > 0 { // in virtual time, a host that comes back
+		k.Seed ^= splitmix.Mix(uint64(now))
+	}
 	k.OnlyRegistered = true
 	k.Resources = max(k.Resources, deskResource+1)
 	if k.PayloadMTU == 0 {

@@ -23,10 +23,7 @@ type desk struct {
 	dials     map[uint64]*dial // by stream
 	room      []byte           // of receives
 	buffer    uint32
-	out       []byte // of messages under way, one after the other
-	outBuffer uint32
-	used      [deskSlots]bool
-	last      uint64
+	last      uint64 // stream that was dialled
 }
 
 type dial struct {
@@ -36,7 +33,7 @@ type dial struct {
 
 const (
 	deskResource = 1
-	deskSlots    = 64
+	deskSlots    = 64 // receives
 	deskSize     = 28 + maxService
 	maxService   = 64
 	deskMagic    = 0x77656674
@@ -55,12 +52,9 @@ func (e *Endpoint) openDesk(now core.Time) error {
 	if d.listeners != nil {
 		return nil
 	}
-	d.room, d.out = make([]byte, deskSlots*deskSize), make([]byte, deskSlots*deskSize)
+	d.room = make([]byte, deskSlots*deskSize)
 	var err error
 	if d.buffer, _, err = e.host.RegisterRegion(core.Region{Bytes: d.room}); err != nil {
-		return err
-	}
-	if d.outBuffer, _, err = e.host.RegisterRegion(core.Region{Bytes: d.out}); err != nil {
 		return err
 	}
 	d.listeners, d.dials = make(map[string]*Listener), make(map[uint64]*dial)
@@ -102,8 +96,7 @@ func (e *Endpoint) atDesk(v *core.Event, b []byte) {
 		if x == nil || x.stream.peer.addr != v.Peer {
 			orphan := &Stream{endpoint: e, peer: e.peer(v.Peer), remoteKey: key, closed: true, freed: true, stopped: true}
 			orphan.reading, orphan.writing = newTurn(e.driver), newTurn(e.driver)
-			orphan.out.bytes = make([]byte, 1)
-			orphan.send(v.At, []core.Message{orphan.message(sayStop, 0, 0)}) // whoever wanted it has gone
+			orphan.send(v.At, []core.Message{orphan.word(sayEnd, 0), orphan.word(sayStop, 0)}) // whoever wanted it has gone
 			return
 		}
 		if !sound || x.stream.connect(key, size) != nil {
@@ -122,17 +115,16 @@ func (e *Endpoint) atDesk(v *core.Event, b []byte) {
 func (e *Endpoint) accept(v *core.Event, id, key uint64, size uint32, sound bool, service string) {
 	l := e.desk.listeners[service]
 	s := &Stream{endpoint: e, peer: e.peer(v.Peer), id: id, reading: newTurn(e.driver), writing: newTurn(e.driver), end: endless, heard: v.At}
-	if l == nil || !sound || s.listen(ringSize(e.cfg.StreamBuffer)) != nil {
+	if l == nil || !sound || !l.hasRoom() || s.listen(ringSize(e.cfg.StreamBuffer)) != nil {
 		e.desk.send(v.At, e, v.Peer, deskRefused, id, 0, 0, "", nil)
 		return
 	}
 	if s.connect(key, size) != nil || !l.offer(s) {
-		s.closed = true
-		s.free()
+		s.abandon()
 		e.desk.send(v.At, e, v.Peer, deskRefused, id, 0, 0, "", nil)
 		return
 	}
-	e.desk.send(v.At, e, v.Peer, deskTaken, id, uint64(s.in.buffer), uint32(len(s.in.bytes)), "", func(v *core.Event) {
+	e.desk.send(v.At, e, v.Peer, deskTaken, id, s.inKey, uint32(len(s.in.bytes)), "", func(v *core.Event) {
 		if err := reason(v); err != nil {
 			s.mu.Lock()
 			s.fail(err)
@@ -149,9 +141,8 @@ func (d *desk) dial(now core.Time, e *Endpoint, s *Stream, c *call, service stri
 		return err
 	}
 	d.dials[s.id] = &dial{s, c}
-	d.send(now, e, s.peer.addr, deskOpen, s.id, uint64(s.in.buffer), uint32(len(s.in.bytes)), service, func(v *core.Event) {
-		if x := d.dials[s.id]; x != nil && v.Err != core.NoError {
-			c.event = *v
+	d.send(now, e, s.peer.addr, deskOpen, s.id, s.inKey, uint32(len(s.in.bytes)), service, func(v *core.Event) {
+		if d.dials[s.id] != nil && v.Err != core.NoError {
 			d.end(e, s, v)
 		}
 	})
@@ -190,33 +181,33 @@ func (s *Stream) abandon() {
 	s.free()
 }
 
-// send sends a message to another desk; then, if not nil, hears what became of it. Where too many are under way it
-// is lost: who dials hears nothing, and has its context.
+// send sends a message to another desk; then, if not nil, hears what became of it.
 func (d *desk) send(now core.Time, e *Endpoint, to core.Addr, kind uint8, id, key uint64, size uint32, service string, then func(v *core.Event)) {
-	slot := 0
-	for slot < deskSlots && d.used[slot] {
-		slot++
-	}
-	if slot == deskSlots {
-		return
-	}
-	b := d.out[slot*deskSize:][:28]
-	binary.BigEndian.PutUint32(b, deskMagic)
-	b[4], b[5], b[6], b[7] = deskVersion, kind, 0, 0
-	binary.BigEndian.PutUint64(b[8:], id)
-	binary.BigEndian.PutUint64(b[16:], key)
-	binary.BigEndian.PutUint32(b[24:], size)
-	b = append(b, service...)
 	i := e.beginOwn(OpDial)
-	d.used[slot] = true
+	m := core.Message{To: to, Op: core.OpSend, Resource: deskResource, Cookie: e.cookie(i)}
+	stage, err := e.takeStage(deskSize)
+	if err == nil {
+		err = stage.register(e.host)
+	}
 	e.pending[i].then = func(v *core.Event) {
-		d.used[slot] = false
+		if stage != nil {
+			e.putStage(stage)
+		}
 		if then != nil {
 			then(v)
 		}
 	}
-	m := core.Message{To: to, Op: core.OpSend, Resource: deskResource, Buffer: d.outBuffer, Offset: uint64(slot * deskSize), Length: uint64(len(b)), Cookie: e.cookie(i)}
-	if err := e.host.Send(now, m); err != nil {
+	if err == nil {
+		b := stage.bytes[:28]
+		binary.BigEndian.PutUint32(b, deskMagic)
+		b[4], b[5], b[6], b[7] = deskVersion, kind, 0, 0
+		binary.BigEndian.PutUint64(b[8:], id)
+		binary.BigEndian.PutUint64(b[16:], key)
+		binary.BigEndian.PutUint32(b[24:], size)
+		m.Buffer, m.Length = stage.buffer, uint64(len(append(b, service...)))
+		err = e.host.Send(now, m)
+	}
+	if err != nil {
 		e.finish(i, &core.Event{Kind: core.Failed, Err: core.ClosedInError, Cookie: m.Cookie})
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"github.com/weft-transport/weft/transport/core"
+	"github.com/weft-transport/weft/transport/splitmix"
 )
 
 // An Endpoint is one fabric endpoint (FEP): what peers send to, and what sends to peers. Its methods are safe for
@@ -20,15 +21,17 @@ type Endpoint struct {
 	pending  []pending // operations under way, by the low half of their cookie; 0 is unused
 	free     uint32    // in pending
 	open     int
-	starved  []*call // blocking calls that wait for an operation to end
-	memories map[uint64]*Memory
+	starved  []*call            // blocking calls that wait for an operation to end, in turn
+	memories map[uint64]*Memory // by key
+	keys     uint64             // from which they are made
 	closed   bool
 	events   [32]core.Event
 	desk     desk
 
 	mu     sync.Mutex
 	peers  map[core.Addr]*Peer
-	calls  []*call // at rest
+	learnt map[core.Addr]*Peer // of those that were not dialled, the last ones
+	calls  []*call             // at rest
 	stages stages
 }
 
@@ -41,7 +44,8 @@ func New(d core.Driver, c Config) (*Endpoint, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := &Endpoint{driver: d, cfg: c, host: host, pending: make([]pending, 1), memories: make(map[uint64]*Memory), peers: make(map[core.Addr]*Peer)}
+	e := &Endpoint{driver: d, cfg: c, host: host, pending: make([]pending, 1), memories: make(map[uint64]*Memory), peers: make(map[core.Addr]*Peer), learnt: make(map[core.Addr]*Peer)}
+	e.keys = splitmix.Mix(c.Core.Seed) ^ splitmix.Mix(uint64(c.Core.Self)+1)
 	return e, d.Start(host, e.notify)
 }
 
@@ -63,24 +67,35 @@ func (e *Endpoint) Dial(ctx context.Context, name string) (*Peer, error) {
 	return e.named(a, name), nil
 }
 
-// A wrap is an error of a Driver under the name that it has here.
-type wrap struct{ is, cause error }
-
-func (w wrap) Error() string   { return w.cause.Error() }
-func (w wrap) Unwrap() []error { return []error{w.is, w.cause} }
-
-// peer returns the Peer of an address.
-func (e *Endpoint) peer(a core.Addr) *Peer { return e.named(a, "") }
-
-// named returns the Peer of an address by the name under which it was first dialled. Who was dialled before is the
-// same Peer.
+// named returns the Peer of an address that is dialled. Who was dialled before is the same Peer.
 func (e *Endpoint) named(a core.Addr, name string) *Peer {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	p := e.peers[a]
-	if p == nil || p.name == "" && name != "" {
+	if p == nil {
 		p = &Peer{endpoint: e, addr: a, name: name}
 		e.peers[a] = p
+	}
+	return p
+}
+
+// mostLearnt is how many Peers are kept of those that were not dialled.
+const mostLearnt = 1 << 13
+
+// peer returns the Peer of an address that something came from.
+func (e *Endpoint) peer(a core.Addr) *Peer {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	p := e.peers[a]
+	if p == nil {
+		p = e.learnt[a]
+	}
+	if p == nil {
+		if len(e.learnt) == mostLearnt {
+			clear(e.learnt)
+		}
+		p = &Peer{endpoint: e, addr: a}
+		e.learnt[a] = p
 	}
 	return p
 }
@@ -110,6 +125,7 @@ func (e *Endpoint) Close() error {
 		for _, c := range e.starved {
 			c.waiter.Wake()
 		}
+		e.starved = nil
 		for _, m := range e.memories {
 			if m.stream != nil {
 				m.stream.mu.Lock()

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/weft-transport/weft/transport/core"
+	"github.com/weft-transport/weft/transport/udp"
 	"github.com/weft-transport/weft/transport/wire"
 )
 
@@ -22,6 +23,14 @@ var (
 	ErrBusy        = errors.New("too many operations under way")
 	ErrAddress     = errors.New("no such peer")
 	ErrConfig      = errors.New("wrong configuration")
+)
+
+// Reasons why Listen fails, besides ErrConfig.
+var (
+	ErrInUse        = udp.ErrInUse      // another program has the ports
+	ErrNotPermitted = udp.ErrPermission // to open such sockets
+	ErrMTU          = udp.ErrMTU        // of an interface, too small for any packet or for the one that was asked for
+	ErrNotLocal     = udp.ErrWildcard   // the address is not one of this host's interfaces
 )
 
 // An OpError says which operation with which peer failed, and why.
@@ -57,8 +66,30 @@ func (e *OpError) Temporary() bool { return Retryable(e) }
 
 // Retryable tells whether the same call may succeed later: the peer was busy or away, or nobody was listening yet.
 func Retryable(err error) bool {
-	return errors.Is(err, ErrUnreachable) || errors.Is(err, ErrNotReady) || errors.Is(err, ErrBusy) || errors.Is(err, ErrReset)
+	for _, passing := range [...]error{ErrUnreachable, ErrNotReady, ErrBusy, ErrReset, ErrRefusedStream, ErrInUse} {
+		if errors.Is(err, passing) {
+			return true
+		}
+	}
+	return false
 }
+
+// mistake names what the protocol finds wrong with a call.
+func mistake(err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, core.ErrDatagram):
+		return wrap{ErrTooLong, err}
+	}
+	return wrap{ErrConfig, err}
+}
+
+// A wrap is an error of another package under the name that it has here.
+type wrap struct{ is, cause error }
+
+func (w wrap) Error() string   { return w.cause.Error() }
+func (w wrap) Unwrap() []error { return []error{w.is, w.cause} }
 
 // reason turns what an event says into an error; nil if all went well.
 func reason(v *core.Event) error {

@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"github.com/weft-transport/weft/transport/core"
+	"github.com/weft-transport/weft/transport/instant"
 )
 
 // A Listener takes Streams that peers dial, a net.Listener.
@@ -99,6 +100,13 @@ func (l *Listener) end() (left []*Stream) {
 // Addr is the endpoint's.
 func (l *Listener) Addr() net.Addr { return Addr(l.endpoint.Name()) }
 
+// hasRoom tells whether the listener takes one more stream.
+func (l *Listener) hasRoom() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return !l.closed && len(l.backlog) < backlog
+}
+
 // offer gives the listener a stream; false if too many wait. It runs where the Host is driven.
 func (l *Listener) offer(s *Stream) bool {
 	l.mu.Lock()
@@ -111,7 +119,12 @@ func (l *Listener) offer(s *Stream) bool {
 	return true
 }
 
-// DialStream opens a stream to a service of the peer.
+// dialPatience is how long a dial waits for an answer. A peer answers at once, whatever its application does; one that does
+// not even acknowledge is given up earlier.
+const dialPatience = 30 * instant.Second
+
+// DialStream opens a stream to a service of the peer. It fails with ErrRefusedStream if nobody listens there, ErrNotReady if
+// nobody at the peer has ever listened, and ErrUnreachable if there is no answer within 30 seconds.
 func (p *Peer) DialStream(ctx context.Context, service string) (*Stream, error) {
 	e := p.endpoint
 	fail := func(err error) (*Stream, error) { return nil, &OpError{Op: OpDial, Peer: p.Name(), Err: err} }
@@ -135,14 +148,14 @@ func (p *Peer) DialStream(ctx context.Context, service string) (*Stream, error) 
 	if err = firstOf(closed, err); err != nil {
 		return fail(err)
 	}
-	for !c.done.Load() {
-		woken := c.waiter.Wait(core.Never)
+	for until := e.driver.Now() + dialPatience; !c.done.Load(); {
+		woken := c.waiter.Wait(until)
 		if err := context.Cause(ctx); !c.done.Load() && (err != nil || !woken) {
-			e.do(func(core.Time) { e.desk.giveUp(e, s) })
+			closed := e.do(func(core.Time) { e.desk.giveUp(e, s) })
 			if c.done.Load() {
 				break
 			}
-			return fail(firstOf(err, ErrClosed))
+			return fail(firstOf(err, closed, ErrUnreachable))
 		}
 	}
 	if e.isClosed() {
@@ -166,8 +179,8 @@ func (e *Endpoint) newStream(p *Peer) *Stream {
 func (s *Stream) listen(size int) (err error) {
 	e := s.endpoint
 	s.in.bytes = make([]byte, size)
-	if s.in.buffer, _, err = e.host.RegisterRegion(core.Region{Bytes: s.in.bytes, Access: core.RemoteWrite}); err == nil {
-		e.memories[uint64(s.in.buffer)] = &Memory{stream: s}
+	if s.in.buffer, s.inKey, err = e.host.RegisterRegion(core.Region{Bytes: s.in.bytes, Access: core.RemoteWrite, Key: e.newKey(core.RemoteWrite)}); err == nil {
+		e.memories[s.inKey] = &Memory{stream: s}
 	}
 	return err
 }
@@ -177,8 +190,11 @@ func (s *Stream) connect(key uint64, size uint32) (err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.remoteKey = key
-	s.out.bytes = make([]byte, size)
-	s.out.buffer, _, err = s.endpoint.host.RegisterRegion(core.Region{Bytes: s.out.bytes})
+	if s.outStage, err = s.endpoint.takeStage(int(size)); err != nil {
+		return err
+	}
+	err = s.outStage.register(s.endpoint.host)
+	s.out.bytes, s.out.buffer = s.outStage.bytes[:size], s.outStage.buffer
 	return err
 }
 

@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/weft-transport/weft/transport/core"
+	"github.com/weft-transport/weft/transport/splitmix"
 )
 
 // Access is what peers may do with registered memory.
@@ -35,14 +36,31 @@ func (e *Endpoint) Register(b []byte, access Access) (*Memory, error) {
 	return e.RegisterKey(b, access, 0)
 }
 
+// newKey returns a key that nobody guesses by chance: one that a peer knew of this endpoint's predecessor at the same
+// address names nothing here.
+func (e *Endpoint) newKey(access Access) uint64 {
+	key := splitmix.Next(&e.keys)&^core.IdempotentKey | 1<<62
+	if access&core.Idempotent != 0 {
+		key |= core.IdempotentKey
+	}
+	return key
+}
+
 // RegisterKey is Register with a key of the caller's choice, which must not be in use; 0: the endpoint chooses.
 func (e *Endpoint) RegisterKey(b []byte, access Access, key uint64) (*Memory, error) {
 	m := &Memory{endpoint: e, bytes: b}
 	m.arrivals.waiter = e.driver.Waiter()
 	var err error
 	closed := e.do(func(core.Time) {
+		if e.closed {
+			err = ErrClosed
+			return
+		}
+		if key == 0 && access != Local {
+			key = e.newKey(access)
+		}
 		m.buffer, m.key, err = e.host.RegisterRegion(core.Region{Bytes: b, Access: access, Key: key})
-		if err == nil && access&RemoteWrite != 0 {
+		if err = mistake(err); err == nil {
 			e.memories[m.key] = m
 		}
 	})

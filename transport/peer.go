@@ -94,7 +94,7 @@ func (p *Peer) atomic(ctx context.Context, op Op, what core.Op, at Remote, opts 
 	m := p.message(what, at, set, opts)
 	a := action{op: op, peer: p, start: func(now core.Time, cookie uint64) error {
 		m.Cookie = cookie
-		return p.endpoint.host.Send(now, m)
+		return mistake(p.endpoint.host.Send(now, m))
 	}}
 	err = p.endpoint.run(ctx, &a, func(v *core.Event) { before = v.Data })
 	return before, err
@@ -128,7 +128,7 @@ func (p *Peer) move(ctx context.Context, op Op, what core.Op, b []byte, at Remot
 			return err
 		}
 		m.Buffer, m.Cookie = s.buffer, cookie
-		return e.host.Send(now, m)
+		return mistake(e.host.Send(now, m))
 	}}
 	return e.run(ctx, &a, func(v *core.Event) {
 		if what == core.OpRead && v.Err == core.NoError {

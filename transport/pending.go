@@ -2,9 +2,11 @@ package transport
 
 import (
 	"context"
+	"slices"
 	"sync/atomic"
 
 	"github.com/weft-transport/weft/transport/core"
+	"github.com/weft-transport/weft/transport/instant"
 )
 
 // A pending is an operation between its beginning and its event. It belongs to a call that waits for it, to a Queue,
@@ -32,7 +34,7 @@ func (e *Endpoint) cookie(i uint32) uint64 {
 	return uint64(e.pending[i].uses)<<32 | uint64(i)
 }
 
-// begin takes a place for an operation of the application; 0: there is none.
+// begin takes a place for an operation of the application; 0: there is none, or others wait for it.
 func (e *Endpoint) begin(op Op) uint32 {
 	if e.open == e.cfg.MaxPending {
 		return 0
@@ -80,15 +82,21 @@ func (e *Endpoint) release(i uint32) {
 	own := e.pending[i].own
 	e.pending[i] = pending{uses: e.pending[i].uses, next: e.free}
 	e.free = i
-	if own {
+	if !own {
+		e.passOn()
+	}
+}
+
+// passOn gives a place that became free to the call that waits for one longest, so that nobody overtakes it.
+func (e *Endpoint) passOn() {
+	if len(e.starved) == 0 {
+		e.open--
 		return
 	}
-	e.open--
-	if n := len(e.starved); n > 0 {
-		c := e.starved[0]
-		e.starved = append(e.starved[:0], e.starved[1:]...)
-		c.waiter.Wake()
-	}
+	c := e.starved[0]
+	e.starved = append(e.starved[:0], e.starved[1:]...)
+	c.granted = true
+	c.waiter.Wake()
 }
 
 // A call is one blocking operation: a place to wait, and the event that ends it.
@@ -96,6 +104,8 @@ type call struct {
 	waiter core.Waiter
 	event  core.Event
 	done   atomic.Bool
+	// Of the loop, while it waits for a place:
+	queued, granted bool
 }
 
 func (e *Endpoint) takeCall() *call {
@@ -105,6 +115,7 @@ func (e *Endpoint) takeCall() *call {
 		c := e.calls[n-1]
 		e.calls = e.calls[:n-1]
 		c.done.Store(false)
+		c.event = core.Event{}
 		return c
 	}
 	return &call{waiter: e.driver.Waiter()}
@@ -127,8 +138,12 @@ type action struct {
 	cancel func(cookie uint64) bool
 }
 
-// run carries a blocking operation out and gives its memory back. When ctx ends before it, the operation goes on
-// by itself unless it can be taken back.
+// cancelAgain is how long a receive, whose context has ended, waits for the message that it has a part of, before it looks
+// whether the message was given up.
+const cancelAgain = 10 * instant.Millisecond
+
+// run carries a blocking operation out and gives its memory back. When ctx ends before it, it is taken back; what is
+// under way of it then ends by itself.
 func (e *Endpoint) run(ctx context.Context, a *action, take func(v *core.Event)) error {
 	c := e.takeCall()
 	defer e.putCall(c)
@@ -174,11 +189,20 @@ func (e *Endpoint) startWhenRoom(ctx context.Context, a *action, c *call) (i uin
 				err = ErrClosed
 				return
 			}
-			if i = e.begin(a.op); i == 0 {
-				full = true
-				e.starved = append(e.starved, c)
+			switch {
+			case c.granted:
+				i = e.place(a.op, false)
+			case !c.queued:
+				i = e.begin(a.op)
+			}
+			if full = i == 0; full {
+				if !c.queued {
+					c.queued = true
+					e.starved = append(e.starved, c)
+				}
 				return
 			}
+			c.queued, c.granted = false, false
 			if err = a.start(now, e.cookie(i)); err != nil {
 				e.release(i)
 				return
@@ -190,7 +214,13 @@ func (e *Endpoint) startWhenRoom(ctx context.Context, a *action, c *call) (i uin
 		}
 		c.waiter.Wait(core.Never)
 		if err = context.Cause(ctx); err != nil {
-			e.do(func(core.Time) { e.starved = without(e.starved, c) })
+			e.do(func(core.Time) {
+				e.starved = slices.DeleteFunc(e.starved, func(x *call) bool { return x == c })
+				if c.granted {
+					e.passOn()
+				}
+				c.queued, c.granted = false, false
+			})
 			return 0, err
 		}
 	}
@@ -198,8 +228,9 @@ func (e *Endpoint) startWhenRoom(ctx context.Context, a *action, c *call) (i uin
 
 // await waits for the end of operation i. When ctx ends first, it is taken back or left alone.
 func (e *Endpoint) await(ctx context.Context, a *action, c *call, i uint32) error {
+	until := core.Never
 	for !c.done.Load() {
-		woken := c.waiter.Wait(core.Never)
+		woken := c.waiter.Wait(until)
 		if c.done.Load() {
 			break
 		}
@@ -207,31 +238,37 @@ func (e *Endpoint) await(ctx context.Context, a *action, c *call, i uint32) erro
 		if err == nil && woken {
 			continue
 		}
-		gone := e.do(func(core.Time) {
-			if c.done.Load() {
-				return
-			}
-			if a.cancel != nil && !a.cancel(e.cookie(i)) {
-				err = nil // it has begun, and will end
-				return
-			}
-			e.pending[i].call = nil
-			if a.cancel != nil {
-				e.pending[i].stage = nil
-				e.release(i)
-			} else {
-				a.stage = nil // the packets under way still need it
+		left := false
+		gone := e.do(func(now core.Time) {
+			if !c.done.Load() {
+				left = e.takeBack(now, a, i)
+				until = now + cancelAgain
 			}
 		})
 		if gone != nil {
 			return ErrClosed
 		}
-		if err != nil && !c.done.Load() {
-			return err
+		if left {
+			return firstOf(err, ErrClosed)
 		}
-		ctx = context.WithoutCancel(ctx)
 	}
 	return nil
+}
+
+// takeBack ends operation i for its caller; false if it must be waited for.
+func (e *Endpoint) takeBack(now core.Time, a *action, i uint32) bool {
+	cookie := e.cookie(i)
+	if a.cancel == nil { // its packets under way need the stage, which comes back with its event
+		e.pending[i].call, a.stage = nil, nil
+		e.host.Cancel(now, cookie)
+		return true
+	}
+	if !a.cancel(cookie) {
+		return false
+	}
+	e.pending[i].call, e.pending[i].stage = nil, nil
+	e.release(i)
+	return true
 }
 
 func firstOf(errs ...error) error {
@@ -241,14 +278,4 @@ func firstOf(errs ...error) error {
 		}
 	}
 	return nil
-}
-
-func without(all []*call, c *call) []*call {
-	kept := all[:0]
-	for _, x := range all {
-		if x != c {
-			kept = append(kept, x)
-		}
-	}
-	return kept
 }

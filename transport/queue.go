@@ -67,16 +67,21 @@ func (q *Queue) Post(requests ...Request) (n int, err error) {
 	})
 	q.mu.Lock()
 	q.used -= room - n
+	idle := q.used == 0
 	q.mu.Unlock()
+	if idle {
+		q.waiter.Wake() // who waits there has nothing to wait for
+	}
 	if err = firstOf(closed, err); err == nil && n < len(requests) {
 		err = fmt.Errorf("%w: the queue is %d deep", ErrBusy, q.depth)
 	}
-	if err == nil {
-		return n, nil
+	if err == nil || len(requests) == 0 {
+		return n, err
 	}
-	o := &OpError{Op: requests[min(n, len(requests)-1)].Op, Err: err}
-	if p := requests[min(n, len(requests)-1)].Peer; p != nil {
-		o.Peer = p.Name()
+	r := &requests[min(n, len(requests)-1)]
+	o := &OpError{Op: r.Op, Err: err}
+	if r.Peer != nil {
+		o.Peer = r.Peer.Name()
 	}
 	return n, o
 }
@@ -112,7 +117,7 @@ func (q *Queue) start(now core.Time, r *Request, cookie uint64) error {
 	if r.Op == OpReceive {
 		v := r.Match.receive(uint64(r.Local.length))
 		v.Buffer, v.Offset, v.Cookie = buffer, uint64(r.Local.offset), cookie
-		return e.host.PostReceive(now, v)
+		return mistake(e.host.PostReceive(now, v))
 	}
 	if r.Op > OpDatagram {
 		return fmt.Errorf("%w: no operation of a queue", ErrConfig)
@@ -128,7 +133,7 @@ func (q *Queue) start(now core.Time, r *Request, cookie uint64) error {
 	for _, o := range r.Options {
 		o(&m)
 	}
-	return e.host.Send(now, m)
+	return mistake(e.host.Send(now, m))
 }
 
 var coreOps = [...]core.Op{core.OpWrite, core.OpRead, core.OpAtomic, core.OpFetchAtomic, core.OpSend, core.OpTaggedSend, core.OpDatagram}

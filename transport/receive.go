@@ -25,7 +25,7 @@ type Match struct {
 }
 
 // Receive waits for a message and puts it into b. A message that is longer than b is lost to both ends: ErrTooLong.
-// When ctx ends while a message is coming, it is waited for.
+// When ctx ends while a message is coming, it is waited for: until it is there, or is known not to come.
 func (e *Endpoint) Receive(ctx context.Context, b []byte) (Message, error) {
 	return e.ReceiveMatch(ctx, b, Match{})
 }
@@ -42,7 +42,7 @@ func (e *Endpoint) ReceiveMatch(ctx context.Context, b []byte, match Match) (got
 			return err
 		}
 		r.Buffer, r.Cookie = s.buffer, cookie
-		return e.host.PostReceive(now, r)
+		return mistake(e.host.PostReceive(now, r))
 	}}
 	err = e.run(ctx, &a, func(v *core.Event) {
 		got = e.message(v)

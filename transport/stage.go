@@ -57,5 +57,5 @@ func (s *stage) register(host *core.Endpoint) error {
 	}
 	buffer, _, err := host.RegisterRegion(core.Region{Bytes: s.bytes})
 	s.buffer = buffer
-	return err
+	return mistake(err)
 }

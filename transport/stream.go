@@ -33,11 +33,13 @@ type Stream struct {
 	mu        sync.Mutex
 	in        ring
 	out       ring
+	outStage  *stage
+	inKey     uint64
 	remoteKey uint64 // of the peer's in ring
 	gaps      spans  // what has arrived behind a gap
 	end       uint64 // position at which the peer's bytes end; endless if not known
 	told      uint64 // credit that the peer was given
-	underWay  int    // remote writes that have not ended
+	underWay  int    // remote writes that were made and have not ended
 	finished  bool   // our end was sent
 	stopped   bool   // the peer takes no more
 	closed    bool   // by us
@@ -90,7 +92,7 @@ func (t *turn) setDeadline(until core.Time) {
 const (
 	endless    = 1<<62 - 1
 	leastRing  = 1 << 12
-	mostRing   = 1 << 26
+	mostRing   = 1 << mostStage
 	chunk      = 64 << 10            // of a remote write
 	keepAlive  = 20 * instant.Second // without a word, a reader asks whether the peer is there
 	streamRing = 256 << 10           // default of Config.StreamBuffer
@@ -185,7 +187,9 @@ func (s *Stream) put(p []byte) (n int, err error) {
 	}
 	for err == nil && n < len(p) && count < len(writes) && s.out.room() > 0 {
 		k := copy(s.out.at(s.out.head, min(chunk, s.out.room())), p[n:])
-		writes[count] = s.message(sayBytes, s.out.head, k)
+		at := s.out.head & uint64(len(s.out.bytes)-1)
+		writes[count] = s.word(sayBytes, s.out.head)
+		writes[count].Buffer, writes[count].Offset, writes[count].RemoteOffset, writes[count].Length = s.out.buffer, at, at, uint64(k)
 		count++
 		n += k
 		s.out.head += uint64(k)
@@ -197,20 +201,17 @@ func (s *Stream) put(p []byte) (n int, err error) {
 	return n, err
 }
 
-// message is a remote write of n bytes of the out ring at a position.
-func (s *Stream) message(kind, position uint64, n int) core.Message {
-	at := position & uint64(len(s.out.bytes)-1)
-	m := core.Message{To: s.peer.addr, RemoteKey: s.remoteKey, Flags: core.WithData, Data: kind | position, Length: uint64(n)}
-	if n > 0 {
-		m.Buffer, m.Offset, m.RemoteOffset = s.out.buffer, at, at
-	}
-	return m
+// word makes a remote write that says something about a position, and keeps the rings until it has ended: it must be
+// sent. The caller holds mu.
+func (s *Stream) word(kind, position uint64) core.Message {
+	s.underWay++
+	return core.Message{To: s.peer.addr, RemoteKey: s.remoteKey, Flags: core.WithData, Data: kind | position}
 }
 
 // say sends a word about a position.
 func (s *Stream) say(kind, position uint64) {
 	s.mu.Lock()
-	m := s.message(kind, position, 0)
+	m := s.word(kind, position)
 	s.mu.Unlock()
 	s.endpoint.do(func(now core.Time) { s.send(now, []core.Message{m}) })
 }
@@ -221,9 +222,6 @@ func (s *Stream) send(now core.Time, all []core.Message) {
 		k := s.endpoint.beginOwn(OpWrite)
 		s.endpoint.pending[k].stream = s
 		all[i].Cookie = s.endpoint.cookie(k)
-		s.mu.Lock()
-		s.underWay++
-		s.mu.Unlock()
 		if err := s.endpoint.host.Send(now, all[i]); err != nil {
 			s.endpoint.finish(k, &core.Event{Kind: core.Failed, Err: core.ClosedInError})
 		}
@@ -281,15 +279,16 @@ func (s *Stream) Close() error {
 		return s.opError("close", net.ErrClosed)
 	}
 	s.closed = true
-	finished, end := s.finished, s.out.head
+	words := make([]core.Message, 0, 2)
+	if !s.finished {
+		words = append(words, s.word(sayEnd, s.out.head))
+	}
+	words = append(words, s.word(sayStop, 0))
 	s.finished = true
 	s.mu.Unlock()
 	s.reading.waiter.Wake()
 	s.writing.waiter.Wake()
-	if !finished {
-		s.say(sayEnd, end)
-	}
-	s.say(sayStop, 0)
+	s.endpoint.do(func(now core.Time) { s.send(now, words) })
 	return nil
 }
 

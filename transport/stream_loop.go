@@ -1,6 +1,7 @@
 package transport
 
 import (
+	"errors"
 	"slices"
 
 	"github.com/weft-transport/weft/transport/core"
@@ -47,6 +48,9 @@ func (s *Stream) ended(v *core.Event) {
 	s.underWay--
 	s.heard = max(s.heard, v.At)
 	if err := reason(v); err != nil && !s.stopped {
+		if errors.Is(err, ErrRefused) { // it has no such ring: it has come back, or has closed
+			err = ErrReset
+		}
 		s.fail(err)
 	}
 	s.free()
@@ -68,9 +72,12 @@ func (s *Stream) free() {
 		return
 	}
 	s.freed = true
-	delete(s.endpoint.memories, uint64(s.in.buffer))
+	delete(s.endpoint.memories, s.inKey)
 	s.endpoint.host.Deregister(s.in.buffer)
-	s.endpoint.host.Deregister(s.out.buffer)
+	if s.outStage != nil {
+		s.endpoint.putStage(s.outStage)
+		s.outStage = nil
+	}
 }
 
 // A span is positions from start to before end.

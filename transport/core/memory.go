@@ -64,6 +64,9 @@ func (e *Endpoint) RegisterRegion(r Region) (buffer uint32, key uint64, err erro
 	if len(t.buffers) == 0 {
 		t.buffers, t.rights = append(t.buffers, nil), append(t.rights, rights{})
 	}
+	for r.Key == 0 && e.inUse(uint64(len(t.buffers))) { // somebody has chosen that number as a key
+		t.buffers, t.rights = append(t.buffers, nil), append(t.rights, rights{})
+	}
 	buffer, key = uint32(len(t.buffers)), r.Key
 	if key == 0 {
 		if key = uint64(buffer); r.Access&Idempotent != 0 {
@@ -93,8 +96,13 @@ func (e *Endpoint) inUse(key uint64) bool {
 // Deregister takes a buffer back. Peers that use it from then on are refused with BAD_MKEY.
 // The buffer must not be the source of an open message.
 func (e *Endpoint) Deregister(buffer uint32) {
-	if int(buffer) < len(e.memory.buffers) {
-		e.memory.buffers[buffer] = nil
+	t := &e.memory
+	if int(buffer) >= len(t.buffers) {
+		return
+	}
+	t.buffers[buffer] = nil
+	if key := t.rights[buffer].key; e.cfg.OnlyRegistered && key != uint64(buffer) && t.byKey.get(key) == buffer {
+		t.byKey.remove(key) // where other keys are virtual memory, this one stays known
 	}
 }
 
