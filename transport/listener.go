@@ -17,7 +17,7 @@ type Listener struct {
 	endpoint *Endpoint
 	service  string
 
-	accepting sync.Mutex
+	accepting chan struct{} // one goroutine after the other, as a turn
 	waiter    core.Waiter
 	mu        sync.Mutex
 	backlog   []*Stream
@@ -36,7 +36,7 @@ func (e *Endpoint) ListenStream(service string) (*Listener, error) {
 	if len(service) > maxService {
 		return nil, &OpError{Op: OpListen, Err: fmt.Errorf("%w: service name of %d bytes; expected %d at most", ErrConfig, len(service), maxService)}
 	}
-	l := &Listener{endpoint: e, service: service, waiter: e.driver.Waiter()}
+	l := &Listener{endpoint: e, service: service, accepting: make(chan struct{}, 1), waiter: e.driver.Waiter()}
 	var err error
 	closed := e.do(func(now core.Time) {
 		if e.closed {
@@ -59,8 +59,8 @@ func (e *Endpoint) ListenStream(service string) (*Listener, error) {
 
 // Accept waits for the next stream.
 func (l *Listener) Accept() (net.Conn, error) {
-	l.accepting.Lock()
-	defer l.accepting.Unlock()
+	l.accepting <- struct{}{}
+	defer func() { <-l.accepting }()
 	for {
 		l.mu.Lock()
 		if l.closed {

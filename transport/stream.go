@@ -68,13 +68,15 @@ func (r *ring) at(position uint64, n int) []byte {
 
 // A turn lets one goroutine after the other read, or write, each until a deadline.
 type turn struct {
-	lock   sync.Mutex
+	lock   chan struct{} // not a Mutex: a goroutine that waits for one counts as busy in a bubble of testing/synctest
 	waiter core.Waiter
 	mu     sync.Mutex
 	until  core.Time
 }
 
-func newTurn(d core.Driver) turn { return turn{waiter: d.Waiter(), until: core.Never} }
+func newTurn(d core.Driver) turn {
+	return turn{lock: make(chan struct{}, 1), waiter: d.Waiter(), until: core.Never}
+}
 
 func (t *turn) deadline() core.Time {
 	t.mu.Lock()
@@ -109,8 +111,8 @@ const (
 
 // Read waits for bytes and copies as many as there are and fit. io.EOF: the peer has written its last byte.
 func (s *Stream) Read(p []byte) (n int, err error) {
-	s.reading.lock.Lock()
-	defer s.reading.lock.Unlock()
+	s.reading.lock <- struct{}{}
+	defer func() { <-s.reading.lock }()
 	for {
 		n, credit, err := s.take(p)
 		if credit != 0 {
@@ -154,8 +156,8 @@ func (s *Stream) take(p []byte) (n int, credit uint64, err error) {
 
 // Write returns when all of p is in the ring: it may not have been sent yet. An error says how much was taken.
 func (s *Stream) Write(p []byte) (n int, err error) {
-	s.writing.lock.Lock()
-	defer s.writing.lock.Unlock()
+	s.writing.lock <- struct{}{}
+	defer func() { <-s.writing.lock }()
 	for {
 		k, err := s.put(p[n:])
 		if n += k; err != nil || n == len(p) {

@@ -87,11 +87,15 @@ func overUDP(t *testing.T, sockets func() udp.Config, server, client func(s side
 	<-done
 }
 
-func overFabric(t *testing.T, server, client func(s side)) {
+// newWorld makes a fabric of two leaves with two hosts each; uneven: with paths of different length.
+func newWorld(t *testing.T, unevenly bool, weather func(*emulator.Fabric)) *virtual.World {
 	build, _, err := emulator.Topologies.Make("leafspine", map[string]string{"leaves": "2", "spines": "4"})
 	require.NoError(t, err)
 	n, err := build(emulator.Spec{Hosts: 4, RateBps: 100e9, LinkDelay: instant.Microsecond})
 	require.NoError(t, err)
+	if unevenly {
+		uneven(n)
+	}
 	c := virtual.Config{Network: n, Fabric: emulator.Config{
 		Classes: []emulator.Class{{Name: "all", QueueBytes: 1 << 20, Routing: emulator.ECMP}}, LinkOverhead: 64, MaxWireBytes: 4400,
 		RerouteLocal: core.Never, RerouteAll: core.Never}}
@@ -100,12 +104,18 @@ func overFabric(t *testing.T, server, client func(s side)) {
 	}
 	w, err := virtual.New(c)
 	require.NoError(t, err)
-	for l := range n.Links {
-		w.Fabric().SetLoss(l, emulator.Loss{Random: 0.01})
-	}
+	weather(w.Fabric())
+	return w
+}
+
+func overFabric(t *testing.T, server, client func(s side)) {
+	overWorld(t, newWorld(t, true, rough), transport.Config{}, server, client)
+}
+
+func overWorld(t *testing.T, w *virtual.World, c transport.Config, server, client func(s side)) {
 	play := func(h int, other string, do func(side)) {
 		w.Go(h, func(ctx context.Context, d core.Driver) error {
-			e, err := transport.New(d, transport.Config{})
+			e, err := transport.New(d, c)
 			if err != nil {
 				return err
 			}
