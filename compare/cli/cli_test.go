@@ -124,9 +124,11 @@ var misuse = []struct {
 	// Where results go
 	{"compare good.yaml --out good.yaml", `--out good.yaml: cannot make the directory: not a directory`},
 	{"compare good.yaml --out '' --trace folder", `--trace folder: cannot write it: is a directory`},
-	{"compare good.yaml --out '' --seeds 1 --pcap folder", `--pcap folder: cannot write it: is a directory`},
+	{"compare good.yaml --out '' --seeds 1 --pcap folder", `--pcap folder: a directory; expected the name of a file`},
 	{"compare good.yaml --out '' --seeds 1,2 --pcap no/where.pcapng", `--pcap no/where-good-uet-1.pcapng: cannot write it: no such file or directory`},
 	{"compare good.yaml --out '' --pcap x --pcap-snap 10", `--pcap-snap 10: expected 0 (whole packets) or 64 to 262144 bytes`},
+	{"compare good.yaml --out '' --pcap ''", `--pcap: an empty text; expected the name of a file`},
+	{"compare good.yaml --out '' --pcap none/", `--pcap none/: a directory; expected the name of a file`},
 	{"compare good.yaml --out '' --pcap x --pcap-packets=-1", `--pcap-packets -1: expected 0 (no limit) or more`},
 	{"compare good.yaml --out '' --pcap x --pcap-at moon", `--pcap-at: there is no "moon"; expected one of hosts, links`},
 	{"compare good.yaml --out '' --pcap-packets=9", `expected --pcap FILE with them`},

@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 
@@ -16,18 +17,26 @@ import (
 
 // pcapFlags keep the packets of runs.
 type pcapFlags struct {
-	Pcap        string `name:"pcap" help:"Write all packets of each run into this file (pcapng, for Wireshark or weft dump), with comments on those that were dropped, trimmed or marked: where and why. Of several runs, each has a file of its own: -SCENARIO-PROTOCOL-SEED comes before the extension." placeholder:"FILE"`
-	PcapAt      string `name:"pcap-at" help:"Where packets are captured: hosts (as sent and as received) or links (behind every hop, pause frames included)." enum:"hosts,links" default:"hosts"`
-	PcapSnap    int    `name:"pcap-snap" help:"Keep this many bytes of every packet; 0: all. 128 keeps all headers." default:"0" placeholder:"BYTES"`
-	PcapPackets int64  `name:"pcap-packets" help:"End the capture of each run after so many packets; the run goes on. 0: no limit." default:"0" placeholder:"N"`
+	PcapFile    *string `name:"pcap" help:"Write all packets of each run into this file (pcapng, for Wireshark or weft dump), with comments on those that were dropped, trimmed or marked: where and why. Of several runs, each has a file of its own: -SCENARIO-PROTOCOL-SEED comes before the extension." placeholder:"FILE"`
+	PcapAt      string  `name:"pcap-at" help:"Where packets are captured: hosts (as sent and as received) or links (behind every hop, pause frames included)." enum:"hosts,links" default:"hosts"`
+	PcapSnap    int     `name:"pcap-snap" help:"Keep this many bytes of every packet; 0: all. 128 keeps all headers." default:"0" placeholder:"BYTES"`
+	PcapPackets int64   `name:"pcap-packets" help:"End the capture of each run after so many packets; the run goes on. 0: no limit." default:"0" placeholder:"N"`
+
+	Pcap string `kong:"-"` // the text of PcapFile
 }
 
 // checkPcap looks at the flags.
-func (f *pcapFlags) checkPcap() error {
+func (f *pcapFlags) checkPcap() (err error) {
 	const smallestSnap = 64 // Ethernet, IP, UDP and the shortest transport headers
+	if f.Pcap, err = given("--pcap", f.PcapFile, "the name of a file"); err != nil {
+		return err
+	}
+	info, missing := os.Stat(f.Pcap)
 	switch {
 	case f.Pcap == "" && (f.PcapAt != "hosts" || f.PcapSnap != 0 || f.PcapPackets != 0):
 		return errUsage{errors.New("--pcap-at, --pcap-snap and --pcap-packets say how to capture; expected --pcap FILE with them")}
+	case f.Pcap != "" && (os.IsPathSeparator(f.Pcap[len(f.Pcap)-1]) || missing == nil && info.IsDir()):
+		return errUsage{fmt.Errorf("--pcap %s: a directory; expected the name of a file", f.Pcap)}
 	case f.PcapSnap != 0 && f.PcapSnap < smallestSnap || f.PcapSnap > capture.MaxFrame:
 		return errUsage{fmt.Errorf("--pcap-snap %d: expected 0 (whole packets) or %d to %d bytes", f.PcapSnap, smallestSnap, capture.MaxFrame)}
 	case f.PcapPackets < 0:
