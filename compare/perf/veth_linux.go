@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"strings"
+	"sync/atomic"
 )
 
 // A Veth is two network namespaces with one virtual cable between them, for as long as it is needed.
@@ -14,6 +15,8 @@ type Veth struct {
 	names [2]string
 	made  int
 }
+
+var veths atomic.Int64 // made so far
 
 // Addresses at the two ends of the cable. Nobody outside sees them.
 var vethAddresses = [2]string{"10.255.77.1", "10.255.77.2"}
@@ -27,9 +30,9 @@ func NewVeth(ctx context.Context, mtu int, wireLike bool) (*Veth, error) {
 	if _, err := exec.LookPath("ip"); err != nil {
 		return nil, errors.New("--network veth: the program ip is missing; iproute2 has it")
 	}
-	v := &Veth{}
+	v, number := &Veth{}, veths.Add(1)
 	for i := range v.names {
-		v.names[i] = fmt.Sprintf("weft-perf-%d-%c", os.Getpid(), 'a'+i)
+		v.names[i] = fmt.Sprintf("weft-perf-%d-%d%c", os.Getpid(), number, 'a'+i)
 		if err := ip(ctx, "netns add "+v.names[i]); err != nil {
 			return nil, errors.Join(err, v.Close())
 		}
@@ -38,12 +41,17 @@ func NewVeth(ctx context.Context, mtu int, wireLike bool) (*Veth, error) {
 	steps := []string{fmt.Sprintf("-n %s link add eth0 mtu %d type veth peer name eth0 mtu %d netns %s", v.names[0], mtu, mtu, v.names[1])}
 	for i, name := range v.names {
 		steps = append(steps, "-n "+name+" address add "+vethAddresses[i]+"/30 dev eth0", "-n "+name+" link set lo up", "-n "+name+" link set eth0 up")
-		if wireLike { // more than one segment at a time is more than the cable takes
-			steps = append(steps, "-n "+name+" link set eth0 gso_max_segs 1")
-		}
 	}
 	for _, step := range steps {
 		if err := ip(ctx, step); err != nil {
+			return nil, errors.Join(err, v.Close())
+		}
+	}
+	for _, name := range v.names {
+		if !wireLike {
+			break
+		}
+		if err := segmentBefore(name, "eth0"); err != nil {
 			return nil, errors.Join(err, v.Close())
 		}
 	}

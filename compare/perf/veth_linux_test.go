@@ -1,0 +1,73 @@
+package perf
+
+import (
+	"context"
+	"net/netip"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// TestVethCutsBursts sends datagrams in bursts over both kinds of cable, from a process at one end to nobody at the other, and
+// counts what crosses.
+func TestVethCutsBursts(t *testing.T) {
+	if to := os.Getenv("WEFT_PERF_BURSTS"); to != "" {
+		burst(t, to)
+		return
+	}
+	if os.Geteuid() != 0 {
+		t.Skip("network namespaces take root")
+	}
+	for _, wire := range []bool{false, true} {
+		v, err := NewVeth(t.Context(), 9000, wire)
+		if err != nil {
+			t.Skip(err)
+		}
+		t.Cleanup(func() { require.NoError(t, v.Close()) })
+		before := crossed(t, v)
+		c := exec.CommandContext(t.Context(), "ip", "netns", "exec", v.names[0], os.Args[0], "-test.run", "^TestVethCutsBursts$")
+		c.Env = append(os.Environ(), "WEFT_PERF_BURSTS="+vethAddresses[1])
+		out, err := c.CombinedOutput()
+		require.NoError(t, err, "%s", out)
+		n := crossed(t, v) - before
+		if wire { // what waits for the address of the other end may be dropped
+			require.Greater(t, n, 8*bursts)
+		} else {
+			require.Less(t, n, 3*bursts)
+		}
+	}
+}
+
+const bursts = 20
+
+func burst(t *testing.T, to string) {
+	test := Test{Protocol: "raw,mtu=1000,run=16", Operation: Send, Metric: Bandwidth, Direction: Forward, Size: 16000, Iterations: bursts, Flows: 1, Depth: bursts}
+	p, err := test.protocol()
+	require.NoError(t, err)
+	e, err := p.open(t.Context(), place{local: netip.MustParseAddr(vethAddresses[0])}, &test)
+	require.NoError(t, err)
+	defer e.close()
+	require.NoError(t, e.meet(t.Context(), offer{Address: to + ":0", Keys: []uint64{9, 9}}))
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	s, err := e.source(ctx, 0)
+	require.NoError(t, err)
+	for range bursts {
+		if _, err := s.post(1); err != nil {
+			require.NoError(t, err)
+		}
+	}
+}
+
+// crossed returns how many packets have come out at the second end.
+func crossed(t *testing.T, v *Veth) int {
+	out, err := exec.CommandContext(t.Context(), "ip", "netns", "exec", v.names[1], "cat", "/sys/class/net/eth0/statistics/rx_packets").Output()
+	require.NoError(t, err)
+	n, err := strconv.Atoi(strings.TrimSpace(string(out)))
+	require.NoError(t, err)
+	return n
+}
