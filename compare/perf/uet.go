@@ -35,6 +35,9 @@ func init() {
 			{Name: "congestion", Kind: param.Choice, Default: "nscc", Of: &congestion.Registry, Doc: "congestion control"},
 			{Name: "window", Kind: param.Bytes, Default: "", Min: 1 << 10, Max: 1 << 30, Doc: "this much under way at most, whatever the network says, instead of congestion control"},
 			{Name: "spray", Kind: param.Choice, Default: "", Of: &spray.Registry, Doc: "choice of entropy values; absent: the library's, oblivious over 64 in runs of 16"},
+			{Name: "fastLoss", Kind: param.Bool, Default: "true", Doc: "what is missing behind 1.5 windows of later packets is held lost (SLEEK)"},
+			{Name: "tailProbe", Kind: param.Bool, Default: "false", Doc: "a probe asks for the state of the tail when acknowledgements stay away"},
+			{Name: "rtt", Kind: param.Duration, Default: "100us", Min: 1, Max: float64(instant.Second), Doc: "idle round trip, from which congestion control and loss detection start"},
 			{Name: "crc", Kind: param.Bool, Default: "true", Doc: "the CRC behind the payload"},
 		}, carrierParams...),
 		New: func(v param.Values) (*protocol, error) {
@@ -86,6 +89,7 @@ func openUET(ctx context.Context, v param.Values, p place, t *Test) (end, error)
 		c.UDP.Format = udp.UET{Order: wire.CRCOff}
 	}
 	c.Core.PayloadMTU, c.Core.PDCs, c.Core.Resources = int(v.Int("mtu")), min(t.Flows, 256), t.Flows
+	c.Core.FastLoss.On, c.Core.TailProbe.On, c.Core.BaseRTT = v.Bool("fastLoss"), v.Bool("tailProbe"), v.Time("rtt")
 	var err error
 	name, given := v.Choice("congestion")
 	if v.Has("window") {
