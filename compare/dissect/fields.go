@@ -156,7 +156,7 @@ func (p *Packet) roceLayers(at int) []layer {
 	b.hex("dest_qp", 5, 3, uint64(h.DestQP))
 	b.num("psn", 9, 3, uint64(h.PSN))
 	all := []layer{b}
-	if p.Malformed != "" && p.Headers == 0 {
+	if p.partial() && p.Headers == 0 {
 		return all
 	}
 	at += roce.BTHSize

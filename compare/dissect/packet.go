@@ -67,6 +67,7 @@ type Packet struct {
 	// Malformed says what is wrong with the packet, "" if nothing is. What could be read stands in the
 	// other fields; nothing of it went into the contexts.
 	Malformed string
+	Cut       bool // by the capture, within the headers: no fault of the packet, but nothing of it went into the contexts either
 
 	view    int      // of the Tracker: the interface, or allLinks
 	Context *Context // nil if the packet belongs to none
@@ -93,6 +94,9 @@ const (
 func (p *Packet) note(g Grade, format string, args ...any) {
 	p.Notes = append(p.Notes, Note{g, fmt.Sprintf(format, args...)})
 }
+
+// partial tells whether not all headers could be read.
+func (p *Packet) partial() bool { return p.Malformed != "" || p.Cut }
 
 // worst returns the gravest grade of all that is said of the packet.
 func (p *Packet) worst() Grade {
@@ -164,7 +168,12 @@ func (d *Decoder) Decode(f *capture.Frame, p *Packet) {
 	} else {
 		d.decodeUET(p, datagram)
 	}
-	if f.Snapped() && p.Malformed == "" && h.Missing > 0 {
+	switch {
+	case !f.Snapped() || h.Missing == 0:
+	case p.Cut:
+		p.note(Plain, "captured %d of %d bytes: %s", len(f.Data), f.Length, p.Malformed)
+		p.Malformed = ""
+	case p.Malformed == "":
 		p.note(Plain, "captured %d of %d bytes", len(f.Data), f.Length)
 	}
 }
@@ -219,6 +228,7 @@ func (p *Packet) decodeRoCE(datagram []byte, dialect wire.Dialect) {
 		}
 		if !whole && refusal == wire.TooShort {
 			p.Malformed = fmt.Sprintf("%v: %d of %d bytes are there", refusal, len(body), len(body)+p.IP.Missing)
+			p.Cut = p.Frame.Snapped()
 		}
 	}
 	if whole && len(body) >= wire.BTHSize+wire.ICRCSize && !(p.IP.Src.Is6() && p.IP.Extra > 0) {

@@ -343,3 +343,33 @@ func TestSightings(t *testing.T) {
 		}
 	}
 }
+
+// Headers that the capture cut are no fault of the packet: it is said what is there, and nothing is followed.
+func TestCutHeaders(t *testing.T) {
+	data := packet(encap.UETUDP, hostA, hostB, encap.DefaultRules.Data(), 100, request(0, wire.RequestSyn), write(1, whole, 0, 0, 100))
+	for _, c := range []struct {
+		kept      int
+		snapped   bool
+		malformed string
+		note      string
+	}{
+		{kept: 64, snapped: true, note: "captured 64 of 188 bytes: REQUEST_STD ends after 24 of 44 bytes"},
+		{kept: 34, snapped: true, note: "captured 34 of 188 bytes: RUD_REQ ends after 6 of 12 bytes of its header"},
+		{kept: 96, snapped: true, note: "captured 96 of 188 bytes"},
+		{kept: 64, malformed: "REQUEST_STD ends after 24 of 44 bytes", note: "124 bytes that the lengths promise are not there"},
+	} {
+		f := &capture.Frame{Interface: &capture.Interface{Link: capture.LinkRaw}, Data: data[:c.kept], Length: c.kept}
+		if c.snapped {
+			f.Length = len(data)
+		}
+		d := newDump(nil)
+		var p Packet
+		d.Decoder.Decode(f, &p)
+		d.Tracker.Follow(&p)
+		d.Totals.add(&p)
+		require.Equal(t, c.malformed, p.Malformed)
+		require.Equal(t, c.note, p.Notes[0].Text)
+		require.Equal(t, c.malformed != "", d.Totals.Malformed == 1)
+		require.Equal(t, c.kept == 96, p.Context != nil)
+	}
+}

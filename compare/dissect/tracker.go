@@ -104,7 +104,7 @@ func (t *Tracker) Follow(p *Packet) {
 	if p.Kind == Other || !t.sight(p) {
 		return
 	}
-	if p.Malformed != "" || p.Check.Wrong() || p.Frame.Interface.Name == capture.DropsPort { // nobody takes it
+	if p.partial() || p.Check.Wrong() || p.Frame.Interface.Name == capture.DropsPort { // nobody takes it
 		return
 	}
 	switch p.Kind {

@@ -22,6 +22,7 @@ func (d *Decoder) decodeUET(p *Packet, datagram []byte) {
 	p.Headers, p.Payload = u.Payload, u.Trailer-u.Payload
 	if why != wire.OK {
 		p.Malformed = complaint(u, why, body)
+		p.Cut = why == wire.Short && p.IP.Missing > 0 && p.Frame.Snapped()
 	}
 	expected := -1
 	if why == wire.OK {

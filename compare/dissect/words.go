@@ -244,7 +244,7 @@ func (l *Lines) roce(p *Packet) (kind string, rest []string) {
 	if h.PKey != roce.DefaultPKey {
 		w.hex("pkey", uint64(h.PKey))
 	}
-	if p.Malformed != "" {
+	if p.partial() {
 		return kind, []string{w.String()}
 	}
 	rest = append(rest, w.String(), roceWords(p))
