@@ -5,6 +5,7 @@ import (
 	"io"
 	"strings"
 
+	"github.com/weft-transport/weft/compare/perf"
 	"github.com/weft-transport/weft/compare/protocol"
 	"github.com/weft-transport/weft/compare/scenario"
 	"github.com/weft-transport/weft/compare/workload"
@@ -15,7 +16,7 @@ import (
 )
 
 type listCmd struct {
-	What string `arg:"" optional:"" enum:"all,scenarios,protocols,congestion,sprayers,topologies,workloads,faults" default:"all" help:"scenarios, protocols, congestion, sprayers, topologies, workloads or faults; all by default."`
+	What string `arg:"" optional:"" enum:"all,scenarios,protocols,sockets,congestion,sprayers,topologies,workloads,faults" default:"all" help:"scenarios, protocols, sockets (protocols of weft perf), congestion, sprayers, topologies, workloads or faults; all by default."`
 }
 
 func (c *listCmd) Run(a *app) error {
@@ -25,6 +26,7 @@ func (c *listCmd) Run(a *app) error {
 	}{
 		{"scenarios", listScenarios},
 		{"protocols", listProtocols},
+		{"sockets", func(w io.Writer) { listEntries(w, perf.Protocols.All()) }},
 		{"congestion", func(w io.Writer) { listEntries(w, congestion.Registry.All()) }},
 		{"sprayers", func(w io.Writer) { listEntries(w, spray.Registry.All()) }},
 		{"topologies", func(w io.Writer) { listEntries(w, emulator.Topologies.All()) }},

@@ -44,12 +44,12 @@ func (c *perfServerCmd) Run(a *app) error {
 type testFlags struct {
 	Protocol   string `kong:"-"`
 	Test       string `help:"Operation: write, read, send, tagged, atomic or stream. What the protocol is best known for by default: write, or stream, or send (raw)." placeholder:"NAME"`
-	Metric     string `short:"m" help:"${enum}; several after each other, separated by commas." default:"bandwidth" placeholder:"bandwidth,latency,rate"`
+	Metric     string `short:"m" help:"bandwidth, latency or rate (messages a second); several, separated by commas, after each other. bandwidth by default." default:"bandwidth" placeholder:"NAME"`
 	Size       string `short:"s" help:"Bytes of an operation; several separated by commas. 64KiB for bandwidth, 64 for latency and rate by default." placeholder:"BYTES"`
 	All        bool   `short:"a" help:"All powers of two from 1 byte to 8 MiB."`
 	Iterations int64  `short:"n" help:"Operations to measure, instead of a duration." placeholder:"N"`
-	Duration   string `short:"D" help:"How long to measure; a number alone is seconds." default:"5" placeholder:"TIME"`
-	Warmup     string `help:"How long to run before that." default:"200ms" placeholder:"TIME"`
+	Duration   string `short:"D" help:"How long to measure; a number alone is seconds. 5 by default." default:"5" placeholder:"TIME"`
+	Warmup     string `help:"How long to run before that. 200ms by default." default:"200ms" placeholder:"TIME"`
 	Flows      int    `short:"q" aliases:"qp" help:"Contexts, queue pairs or connections at once." default:"1"`
 	Depth      int    `aliases:"tx-depth" help:"Operations under way on each flow. 64 for bandwidth, 128 for rate by default." placeholder:"N"`
 	Reverse    bool   `short:"R" help:"The server begins the operations." xor:"direction"`
@@ -59,7 +59,7 @@ type testFlags struct {
 	Loss      string `help:"Share of packets that are lost at each end, for example 1%." placeholder:"SHARE"`
 	Delay     string `help:"Time that each packet takes longer in each direction, for example 1ms." placeholder:"TIME"`
 	Reorder   string `help:"Share of packets that come later than others by --reorder-by." placeholder:"SHARE"`
-	ReorderBy string `help:"How much later those come." default:"1ms" placeholder:"TIME"`
+	ReorderBy string `help:"How much later those come. 1ms by default." default:"1ms" placeholder:"TIME"`
 	Duplicate string `help:"Share of packets that come twice." placeholder:"SHARE"`
 	Seed      uint64 `help:"Of what happens to packets." default:"1"`
 }
@@ -79,8 +79,9 @@ type perfClientCmd struct {
 
 // Help is the long help of the command.
 func (perfClientCmd) Help() string {
-	return `Start "weft perf server" on the other host first. Both ends open sockets of their own for every test; the server's firewall must let
-TCP and UDP port 4793 through, or those of --port and --data-port.
+	return `Start "weft perf server" on the other host first. Both ends open sockets of their own for every test. Firewalls must let through TCP to
+--port, and data: TCP or UDP to ports that the server chooses, or to --data-port (raw: one port for each flow from there on). UET and RoCE v2 also send from, and answer
+to, the aligned block of 64 ports around it. "weft list sockets" has the parameters of each protocol.
 
 Latencies of write, send, tagged and stream are one way: half of a ping-pong. Those of read and atomic are whole operations. Bandwidth counts payload
 bytes of operations that have ended. CPU s/GB is processor time of both processes for 10^9 bytes; with polling (spin), waiting is in it.

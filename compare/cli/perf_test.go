@@ -71,6 +71,13 @@ func TestPerfClient(t *testing.T) {
 	require.Equal(t, 25, strings.Count(out, "\n"), "24 sizes under one head")
 }
 
+func TestListSockets(t *testing.T) {
+	out := succeed(t, "list", "sockets")
+	require.Contains(t, out, "  uet: Ultra Ethernet Transport, by package transport\n")
+	require.Contains(t, out, "  rocev2: RoCE v2 reliable connections")
+	require.Contains(t, out, "spin=30us")
+}
+
 func TestPerfUsage(t *testing.T) {
 	for _, c := range []struct {
 		args []string
