@@ -95,7 +95,7 @@ func TestPerfUsage(t *testing.T) {
 		{[]string{"compare", "--protocols", "uet,,tcp"}, `--protocols: `},
 		{[]string{"compare", "--rounds", "0"}, `--rounds 0: expected 1 to 1000`},
 		{[]string{"compare", "--baseline", "rdma"}, `--baseline rdma: expected one of the protocols`},
-		{[]string{"compare", "--loss", "1%"}, `not with raw`},
+		{[]string{"compare", "--loss", "1%"}, `--loss, --delay, --reorder, --duplicate: not with `},
 	} {
 		status, stdout, stderr := weft(append([]string{"perf"}, c.args...)...)
 		require.Equal(t, cli.Usage, status, "%v: %s", c.args, stderr)

@@ -11,7 +11,7 @@ import (
 )
 
 type perfCompareCmd struct {
-	Protocols string `help:"What is compared, as name,key=value,...,name,...: ${perfProtocols}." default:"raw,uet,window=1MiB,crc=false,spin=1ms,uet,rocev2,quic,tcp" placeholder:"SPECS"`
+	Protocols string `help:"What is compared, as name,key=value,...,name,...: ${perfProtocols}." default:"${perfCompared}" placeholder:"SPECS"`
 	Rounds    int    `help:"How often each protocol is measured." default:"5"`
 	Baseline  string `help:"SPEC to which ratios are taken; raw, if it is compared, else the first, by default." placeholder:"SPEC"`
 	Network   string `help:"${enum}. veth is a virtual cable between two network namespaces; wire, the same, cuts bursts into packets before they enter, as network cards do. Both take root." enum:"loopback,veth,wire" default:"loopback"`

@@ -23,6 +23,15 @@ type Plan struct {
 	Network   string   // what lies between the ends, for the head
 }
 
+// DefaultProtocols are what is compared when nobody says what, as a list of SPECs.
+func DefaultProtocols() string {
+	rest := "uet,window=1MiB,crc=false,spin=1ms,uet,rocev2,quic,tcp"
+	if _, err := Protocols.Lookup("raw"); err != nil { // not on this system
+		return rest
+	}
+	return "raw," + rest
+}
+
 // MaxRounds bounds a Plan.
 const MaxRounds = 1000
 

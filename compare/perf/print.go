@@ -140,6 +140,9 @@ func (p *table) Result(r *Result) {
 
 // end says what one end did for it.
 func (p *table) end(name string, s *Summary, u *Usage) {
+	if *u == (Usage{}) { // it went away before it could say
+		return
+	}
 	fmt.Fprintf(p.out, "  %s: CPU %.0f%%", name, 100*perSecond(int64(u.CPU), s.Elapsed)/1e9)
 	for _, c := range [...]struct {
 		n    uint64
