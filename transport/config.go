@@ -83,8 +83,6 @@ func wallClock(c *core.Config) {
 	if c.RTO == (core.RTOConfig{}) {
 		c.RTO = core.RTOConfig{Init: 20 * instant.Millisecond, Max: 500 * instant.Millisecond, Adaptive: true, Floor: 10 * instant.Millisecond, MaxRetries: 12}
 	}
-	orDefault(&c.IdleClose, 30*instant.Second)
-	orDefault(&c.TargetIdle, 90*instant.Second)
 }
 
 func orDefault[T comparable](field *T, value T) {
@@ -107,6 +105,8 @@ func (c *Config) complete(d core.Driver) error {
 		k.Seed ^= splitmix.Mix(uint64(now))
 	}
 	k.OnlyRegistered = true
+	orDefault(&k.IdleClose, 30*instant.Second)
+	orDefault(&k.TargetIdle, 90*instant.Second)
 	k.Resources = max(k.Resources, deskResource+1)
 	if k.PayloadMTU == 0 {
 		k.PayloadMTU = payloadMTU(d.MTU())

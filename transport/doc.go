@@ -30,6 +30,17 @@
 // succeed later. Whether a failed operation was carried out at the peer is not known after ErrUnreachable, ErrClosed,
 // or the end of a context.
 //
+// # Peers that go and come back
+//
+// An operation with a peer that does not answer fails with ErrUnreachable once its retries are spent: after about 5
+// seconds over sockets (Config.Core.RTO: 20 ms, doubled up to 500 ms, 12 times), 63 ms in virtual time. A Stream that waits without a word from its
+// peer asks after 20 seconds; one that nobody uses notices nothing. A peer that has come back knows nothing of what was
+// before: contexts, keys and streams of its predecessor end with ErrReset or ErrKey as soon as they are used. Keys that the
+// endpoint chooses are not repeated by its successor. Who comes back within two seconds may find the first operations
+// with a peer refused with ErrReset, by the contexts of its predecessor; they were not carried out. A context that is idle
+// is closed after 30 seconds (Config.Core.IdleClose), and one whose peer is gone without a word is forgotten after 90
+// (TargetIdle).
+//
 // # Goroutines
 //
 // The data path has one goroutine, that of the carrier. No operation, peer or stream has one. Methods are safe

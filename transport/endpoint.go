@@ -103,12 +103,17 @@ func (e *Endpoint) peer(a core.Addr) *Peer {
 // Stats are totals since the endpoint was made.
 type Stats struct {
 	core.Counters
-	Pending int // operations under way
+	Pending int // operations under way: blocking ones and those of Queues, receives included
+	Sources int // contexts (PDCs) open to peers
+	Targets int // and those that peers have opened
 }
 
 // Stats returns the totals so far.
 func (e *Endpoint) Stats() (s Stats, err error) {
-	err = e.do(func(core.Time) { s = Stats{e.host.Counters(), e.open} })
+	err = e.do(func(core.Time) {
+		s = Stats{Counters: e.host.Counters(), Pending: e.open}
+		s.Sources, s.Targets = e.host.Open()
+	})
 	return s, err
 }
 

@@ -40,31 +40,53 @@ type Queue struct {
 	depth    int
 	waiter   core.Waiter
 
+	posting sync.Mutex
+	batch   batch
+
 	mu   sync.Mutex
 	done []Completion
 	used int // operations under way, and Completions that were not collected
 }
 
+// A batch is what one Post brings to the loop; a Queue has one, so that Post allocates nothing. It is guarded by posting.
+type batch struct {
+	requests []Request
+	n        int
+	err      error
+	message  core.Message        // the one that is begun
+	begin    func(now core.Time) // all of them
+	full     *OpError            // that there is no room, as it was said last
+}
+
 // NewQueue makes a queue for so many operations at once, those included whose Completion was not collected.
 func (e *Endpoint) NewQueue(depth int) *Queue {
-	return &Queue{endpoint: e, depth: max(depth, 1), waiter: e.driver.Waiter()}
+	q := &Queue{endpoint: e, depth: max(depth, 1), waiter: e.driver.Waiter()}
+	q.batch.full = new(OpError)
+	q.batch.begin = func(now core.Time) {
+		b := &q.batch
+		for b.n < len(b.requests) && b.err == nil {
+			if b.err = q.post(now, &b.requests[b.n]); b.err == nil {
+				b.n++
+			}
+		}
+	}
+	return q
 }
 
 // Post begins operations, and returns how many. The error, an *OpError, says what is wrong with the next: ErrBusy if there
 // is no room for it until Completions are collected. It never blocks.
 func (q *Queue) Post(requests ...Request) (n int, err error) {
+	q.posting.Lock()
+	defer q.posting.Unlock()
 	q.mu.Lock()
 	room := min(q.depth-q.used, len(requests))
 	q.used += room
 	q.mu.Unlock()
-	e := q.endpoint
-	closed := e.do(func(now core.Time) {
-		for n < room && err == nil {
-			if err = q.post(now, &requests[n]); err == nil {
-				n++
-			}
-		}
-	})
+	b := &q.batch
+	b.requests, b.n, b.err = requests[:room], 0, nil
+	closed := q.endpoint.do(b.begin)
+	n, err = b.n, firstOf(closed, b.err)
+	b.requests, b.err = nil, nil
 	q.mu.Lock()
 	q.used -= room - n
 	idle := q.used == 0
@@ -72,19 +94,24 @@ func (q *Queue) Post(requests ...Request) (n int, err error) {
 	if idle {
 		q.waiter.Wake() // who waits there has nothing to wait for
 	}
-	if err = firstOf(closed, err); err == nil && n < len(requests) {
-		err = fmt.Errorf("%w: the queue is %d deep", ErrBusy, q.depth)
-	}
-	if err == nil || len(requests) == 0 {
+	if err == nil && n == len(requests) || len(requests) == 0 {
 		return n, err
 	}
 	r := &requests[min(n, len(requests)-1)]
-	o := &OpError{Op: r.Op, Err: err}
+	peer := ""
 	if r.Peer != nil {
-		o.Peer = r.Peer.Name()
+		peer = r.Peer.name // as it was dialled: to ask the Driver would be a way round for each time the queue is full
 	}
-	return n, o
+	if err != nil {
+		return n, &OpError{Op: r.Op, Peer: peer, Err: err}
+	}
+	if b.full.Op != r.Op || b.full.Peer != peer || b.full.Err == nil {
+		b.full = &OpError{Op: r.Op, Peer: peer, Err: errFull}
+	}
+	return n, b.full
 }
+
+var errFull = fmt.Errorf("%w: the queue is full", ErrBusy)
 
 // post begins one operation. It runs where the Host is driven.
 func (q *Queue) post(now core.Time, r *Request) error {
@@ -125,15 +152,16 @@ func (q *Queue) start(now core.Time, r *Request, cookie uint64) error {
 	if r.Peer == nil || r.Peer.endpoint != e {
 		return fmt.Errorf("%w: a request needs a peer of the same endpoint", ErrConfig)
 	}
-	m := core.Message{To: r.Peer.addr, Op: coreOps[r.Op], Buffer: buffer, Offset: uint64(r.Local.offset), Length: uint64(r.Local.length),
+	m := &q.batch.message
+	*m = core.Message{To: r.Peer.addr, Op: coreOps[r.Op], Buffer: buffer, Offset: uint64(r.Local.offset), Length: uint64(r.Local.length),
 		RemoteKey: r.Remote.Key, RemoteOffset: r.Remote.Offset, Cookie: cookie, Atomic: r.Atomic, Type: r.Type, Operand: r.Operand, Data: r.Compare}
 	if r.Op == OpDatagram {
 		m.Mode = core.UUD
 	}
 	for _, o := range r.Options {
-		o(&m)
+		o(m)
 	}
-	return mistake(e.host.Send(now, m))
+	return mistake(e.host.Send(now, *m))
 }
 
 var coreOps = [...]core.Op{core.OpWrite, core.OpRead, core.OpAtomic, core.OpFetchAtomic, core.OpSend, core.OpTaggedSend, core.OpDatagram}

@@ -92,7 +92,7 @@ func (w *World) anybodyReady() bool {
 func (w *World) resumeReady() bool {
 	w.wait.Lock()
 	all := w.ready
-	w.ready = nil
+	w.ready, w.turn = w.turn[:0], all
 	w.wait.Unlock()
 	slices.SortStableFunc(all, func(a, b *waiter) int { return a.host.index - b.host.index })
 	for _, x := range all {

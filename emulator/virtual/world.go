@@ -50,6 +50,9 @@ type World struct {
 	fabric  *emulator.Fabric
 	flights flights
 
+	late *time.Timer // of Patience; of Run
+	turn []*waiter   // that are resumed now; of Run
+
 	// wait guards what follows; it is taken last.
 	wait    sync.Mutex
 	now     core.Time
@@ -163,11 +166,14 @@ func (w *World) resume(host int, begin func()) {
 	if w.cfg.Settle != nil {
 		w.cfg.Settle()
 	} else {
-		late := time.NewTimer(w.cfg.Patience)
-		defer late.Stop()
+		if w.late == nil {
+			w.late = time.NewTimer(w.cfg.Patience)
+		}
+		w.late.Reset(w.cfg.Patience)
+		defer w.late.Stop()
 		select {
 		case <-w.quiet:
-		case <-late.C:
+		case <-w.late.C:
 			w.giveUp(host)
 		}
 	}

@@ -39,3 +39,14 @@ func (e *Endpoint) Contexts(buf []ContextState) int {
 func (e *Endpoint) Idle() bool {
 	return e.control.count == 0 && e.sendRoom.used == 0 && e.dataReady.tail == 0 && e.rtxReady.tail == 0
 }
+
+// Open returns how many PDCs are open, or on their way to be closed: those that this endpoint has opened, and those of its
+// peers.
+func (e *Endpoint) Open() (sources, targets int) {
+	for i := 1; i < len(e.pdcs); i++ {
+		if pd := &e.pdcs[i]; pd.state != stateFree && pd.state != stateResting && pd.flags&pdcReverse == 0 {
+			sources++
+		}
+	}
+	return sources, e.liveTargets
+}
