@@ -97,7 +97,7 @@ func (c *Config) complete(d core.Driver) error {
 	orDefault(&c.MaxPending, 4096)
 	orDefault(&c.StreamBuffer, streamRing)
 	if c.MaxPending < 1 || c.MaxPending > 1<<20 {
-		return fmt.Errorf("transport: %w: MaxPending is %d; expected 1 to %d", ErrConfig, c.MaxPending, 1<<20)
+		return fmt.Errorf("%w: MaxPending is %d; expected 1 to %d", ErrConfig, c.MaxPending, 1<<20)
 	}
 	k := &c.Core
 	k.Self, k.Remote = d.Self(), d.Remote
@@ -112,7 +112,7 @@ func (c *Config) complete(d core.Driver) error {
 		k.PayloadMTU = payloadMTU(d.MTU())
 	}
 	if k.PayloadMTU < 256 || k.PayloadMTU+headers > d.MTU() {
-		return fmt.Errorf("transport: %w: a payload MTU of %d bytes needs packets of %d; the carrier takes %d", ErrConfig, k.PayloadMTU, k.PayloadMTU+headers, d.MTU())
+		return fmt.Errorf("%w: a payload MTU of %d bytes needs packets of %d; the carrier takes %d", ErrConfig, k.PayloadMTU, k.PayloadMTU+headers, d.MTU())
 	}
 	if c.Spray == "" && k.NewSprayer == nil {
 		c.Spray = "oblivious,evs=64,run=16"
@@ -152,13 +152,13 @@ func choose[T any](r *param.Registry[T], spec string) (T, error) {
 		key, value, found := strings.Cut(word, "=")
 		if !found {
 			var none T
-			return none, fmt.Errorf("transport: %w: %s %q: %q has no value; expected key=value", ErrConfig, r.Noun, spec, word)
+			return none, fmt.Errorf("%w: %s %q: %q has no value; expected key=value", ErrConfig, r.Noun, spec, word)
 		}
 		given[key] = value
 	}
 	algorithm, _, err := r.Make(name, given)
 	if err != nil {
-		return algorithm, fmt.Errorf("transport: %w: %w", ErrConfig, err)
+		return algorithm, fmt.Errorf("%w: %w", ErrConfig, err)
 	}
 	return algorithm, nil
 }

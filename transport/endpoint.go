@@ -37,16 +37,22 @@ type Endpoint struct {
 
 // New makes an endpoint that a Driver drives: sockets (Listen does that), or a host of the emulated fabric.
 func New(d core.Driver, c Config) (*Endpoint, error) {
+	fail := func(err error) (*Endpoint, error) {
+		return nil, &OpError{Op: OpListen, Peer: d.Name(d.Self()), Err: err}
+	}
 	if err := c.complete(d); err != nil {
-		return nil, err
+		return fail(err)
 	}
 	host, err := core.New(c.Core)
 	if err != nil {
-		return nil, err
+		return fail(wrap{ErrConfig, err})
 	}
 	e := &Endpoint{driver: d, cfg: c, host: host, pending: make([]pending, 1), memories: make(map[uint64]*Memory), peers: make(map[core.Addr]*Peer), learnt: make(map[core.Addr]*Peer)}
 	e.keys = splitmix.Mix(c.Core.Seed) ^ splitmix.Mix(uint64(c.Core.Self)+1)
-	return e, d.Start(host, e.notify)
+	if err := d.Start(host, e.notify); err != nil {
+		return fail(err)
+	}
+	return e, nil
 }
 
 // Name returns the address of the endpoint as peers Dial it.

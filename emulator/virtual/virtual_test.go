@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -188,6 +189,40 @@ func TestAFailureEndsTheRun(t *testing.T) {
 	require.ErrorIs(t, err, broken)
 	require.EqualError(t, err, "h1: broken")
 	require.True(t, ended)
+}
+
+// TestAGoexitEndsTheRun: require in a main function ends its goroutine, and with it the run, at once.
+func TestAGoexitEndsTheRun(t *testing.T) {
+	w, err := virtual.New(config(t))
+	require.NoError(t, err)
+	w.Go(0, func(_ context.Context, d core.Driver) error {
+		d.Waiter().Wait(core.Never)
+		return nil
+	})
+	w.Go(1, func(context.Context, core.Driver) error {
+		runtime.Goexit()
+		return nil
+	})
+	err = w.Run(t.Context())
+	require.ErrorIs(t, err, virtual.ErrExit)
+	require.ErrorContains(t, err, "h1: ")
+}
+
+// TestNobodyWaitsAfterTheRun: a main function that goes on when all is over gets no time.
+func TestNobodyWaitsAfterTheRun(t *testing.T) {
+	w, err := virtual.New(config(t))
+	require.NoError(t, err)
+	waits := 0
+	w.Go(0, func(_ context.Context, d core.Driver) error {
+		for ; waits < 3; waits++ {
+			require.False(t, d.Waiter().Wait(d.Now()+instant.Second))
+		}
+		return nil
+	})
+	w.Go(1, func(context.Context, core.Driver) error { return errors.New("over") })
+	require.ErrorContains(t, w.Run(t.Context()), "h1: over")
+	require.Equal(t, 3, waits)
+	require.Zero(t, w.Driver(0).Now())
 }
 
 func TestContextsEndRuns(t *testing.T) {

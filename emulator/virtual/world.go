@@ -36,6 +36,7 @@ var (
 	ErrDeadlock = errors.New("everybody waits and nothing is under way")
 	ErrHorizon  = errors.New("the horizon is reached")
 	ErrStarted  = errors.New("started already")
+	ErrExit     = errors.New("the main function ended by runtime.Goexit, as testing.T.FailNow does")
 	ErrAstray   = errors.New("a goroutine does not come back: it computes for ever, or waits for something else than its endpoint, which needs a bubble (see package virtual)")
 )
 
@@ -138,14 +139,17 @@ func (w *World) unfinished() bool {
 
 // play runs one main function.
 func (w *World) play(ctx context.Context, a app) {
-	err := a.main(ctx, a.host)
-	w.wait.Lock()
-	defer w.wait.Unlock()
-	w.open--
-	if err != nil && w.failed == nil {
-		w.failed = fmt.Errorf("%s: %w", w.cfg.Network.NodeNames[a.host.index], err)
-	}
-	w.back()
+	err := ErrExit // unless it returns
+	defer func() {
+		w.wait.Lock()
+		defer w.wait.Unlock()
+		w.open--
+		if err != nil && w.failed == nil {
+			w.failed = fmt.Errorf("%s: %w", w.cfg.Network.NodeNames[a.host.index], err)
+		}
+		w.back()
+	}()
+	err = a.main(ctx, a.host)
 }
 
 // back notes that a goroutine waits or has ended: the one that was resumed, unless the application has others.

@@ -78,10 +78,8 @@ func work(ctx context.Context, d core.Driver, x float64) error {
 	}
 	server, err := e.Dial(ctx, "h0")
 	b := make([]byte, 16)
-	for range steps {
-		if err == nil {
-			err = server.Read(ctx, b, transport.Remote{Key: 1})
-		}
+	for n := 0; n < steps && err == nil; n++ {
+		err = server.Read(ctx, b, transport.Remote{Key: 1})
 		wrong := number(b, 0)*x + number(b, 8) - (3*x + 1)
 		for i, slope := range []float64{x, 1} {
 			if err == nil {
