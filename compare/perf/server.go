@@ -6,9 +6,11 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
+	"unicode"
 )
 
 // A Server is the other end of Clients. One is served at a time; others are told that it is busy.
@@ -78,7 +80,13 @@ func (v *Server) Serve(ctx context.Context) (err error) {
 
 func (v *Server) log(format string, args ...any) {
 	if v.Log != nil {
-		fmt.Fprintf(v.Log, format+"\n", args...)
+		text := fmt.Sprintf(format, args...) // parts of it come from the client
+		fmt.Fprintln(v.Log, strings.Map(func(r rune) rune {
+			if unicode.IsControl(r) {
+				return ' '
+			}
+			return r
+		}, text))
 	}
 }
 

@@ -45,6 +45,7 @@ const (
 	MaxIterations = 1e12
 	MaxDuration   = 24 * time.Hour
 	maxUnderWay   = 1 << 16 // operations on all flows
+	maxMemory     = 4 << 30 // bytes of buffers of all flows: a client must not be able to take a server's memory
 	leastInterval = 10 * time.Millisecond
 	atomicSize    = 8
 )
@@ -99,6 +100,8 @@ func (t *Test) Validate() error {
 		return fmt.Errorf("--both: latency has one direction, for each operation is answered")
 	case t.Flows*t.Depth > maxUnderWay:
 		return fmt.Errorf("--flows %d, --depth %d: expected at most %d operations under way on all flows", t.Flows, t.Depth, maxUnderWay)
+	case int64(t.Flows)*int64(t.Size) > maxMemory:
+		return fmt.Errorf("--flows %d, --size %d: expected at most %d bytes in the buffers of all flows", t.Flows, t.Size, int64(maxMemory))
 	case t.Iterations > 0 && t.Iterations < int64(t.Flows):
 		return fmt.Errorf("--iterations %d: expected at least one for each of %d flows", t.Iterations, t.Flows)
 	}

@@ -109,6 +109,21 @@ func TestStrangers(t *testing.T) {
 	require.ErrorContains(t, err, "does not speak the language of weft perf; is the port right?")
 }
 
+// TestLogKeepsControlCharactersToItself has a client send what a terminal would obey.
+func TestLogKeepsControlCharactersToItself(t *testing.T) {
+	var log logbook
+	address, stop := serve(t, func(s *perf.Server) { s.Log = &log })
+	conn, err := net.Dial("tcp", address)
+	require.NoError(t, err)
+	defer conn.Close()
+	fmt.Fprintln(conn, `{"kind":"error","text":"\u001b[2Jgone\nfor good"}`)
+	conn.SetReadDeadline(time.Now().Add(patience))
+	io.Copy(io.Discard, conn)
+	stop()
+	require.Contains(t, log.String(), "[2Jgone for good\n")
+	require.NotContains(t, log.String(), "\x1b")
+}
+
 func TestNobodyThere(t *testing.T) {
 	address, stop := serve(t, nil)
 	_, err := perf.ListenServer(t.Context(), address)
@@ -160,6 +175,7 @@ func TestValidation(t *testing.T) {
 		`--size 0: expected 1 to 1073741824`:                                        func(t *perf.Test) { t.Size = 0 },
 		`--flows 0: expected 1 to 1024`:                                             func(t *perf.Test) { t.Flows = 0 },
 		`--depth 5000: expected 1 to 4096`:                                          func(t *perf.Test) { t.Depth = 5000 },
+		`--flows 1000, --size 1073741824: expected at most 4294967296 bytes`:        func(t *perf.Test) { t.Flows, t.Depth, t.Size, t.Iterations = 1000, 1, 1<<30, 1000 },
 		`--flows 1000, --depth 100: expected at most 65536`:                         func(t *perf.Test) { t.Flows, t.Depth = 1000, 100 },
 		`--iterations 10: expected at least one for each of 11 flows`:               func(t *perf.Test) { t.Flows = 11 },
 		`--duration 0s: expected more than 0`:                                       func(t *perf.Test) { t.Iterations = 0 },
