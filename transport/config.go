@@ -80,6 +80,9 @@ func parseLocal(word string) (netip.AddrPort, error) {
 // milliseconds, and a timer that such a sleep sets off sends everything again.
 func wallClock(c *core.Config) {
 	orDefault(&c.BaseRTT, 100*instant.Microsecond)
+	if c.FastLoss == (core.FastLossConfig{}) && c.TailProbe == (core.TailProbeConfig{}) {
+		c.FastLoss.On, c.TailProbe.On = true, true // nothing trims here, and a timer that sleeping processes do not set off is slow
+	}
 	if c.RTO == (core.RTOConfig{}) {
 		c.RTO = core.RTOConfig{Init: 20 * instant.Millisecond, Max: 500 * instant.Millisecond, Adaptive: true, Floor: 10 * instant.Millisecond, MaxRetries: 12}
 	}

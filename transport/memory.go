@@ -100,6 +100,9 @@ func (m *Memory) Slice(offset, length int) Slice {
 	return Slice{m, offset, length}
 }
 
+// Bytes are the bytes of the slice.
+func (s Slice) Bytes() []byte { return s.memory.bytes[s.offset:][:s.length] }
+
 // An Arrival says that a peer has written to memory, with data.
 type Arrival struct {
 	From   *Peer
