@@ -27,8 +27,9 @@ type Config struct {
 	MaxPending int
 	// StreamBuffer is how much a stream keeps at each end, bytes, rounded up to a power of two from 4 KiB to 16 MiB; 0: 256 KiB.
 	StreamBuffer int
-	// Core has everything else of the protocol. Self, Hosts and Remote are filled in, and so is what is zero
-	// here and has a better default for sockets than for a data centre in virtual time: see wallClock.
+	// Core has everything else of the protocol. Self and Remote are filled in. Of what is zero, IdleClose becomes 30 s and
+	// TargetIdle 90 s; Listen also makes BaseRTT 100 us, RTO adaptive from 20 ms (10 to 500 ms, 12 retries), turns FastLoss and TailProbe
+	// on, since nothing trims, and draws a Seed. The rest has the defaults of package core.
 	Core core.Config
 	// UDP has everything of the sockets. Local is filled in by Listen.
 	UDP udp.Config

@@ -17,18 +17,25 @@
 // # Memory
 //
 // Peers reach only memory that was registered, by its Key and with the rights that were given (Access). What peers
-// write appears in it at any time; who wrote what is known from a Write with data, which leaves an Arrival.
+// write appears in it at any time and in any order; who wrote what is known from a Write with data, which leaves an Arrival.
+// An Arrival, a Completion, and the return of a blocking call happen after the bytes that they speak of were written (in
+// the sense of the Go memory model); a look at memory that a peer may be writing to is a race, unless it is checked like
+// a checksum. Memory that a Queue's operation uses belongs to the endpoint until its Completion, and registered memory
+// until Deregister returns.
 //
 // # Order
 //
 // Packets take many paths at once, and messages overtake each other, unless they are sent Ordered: then they
-// use one path and are carried out in order. A Stream is ordered whatever the paths do.
+// use one path and are carried out in order. A Stream is ordered whatever the paths do. Completions are in the order in
+// which operations end. Every operation is carried out once, whatever the network does, but those that are Idempotent, which
+// may be carried out again as long as their Completion is out, and datagrams, which may be lost or doubled.
 //
 // # Errors
 //
 // All errors wrap one of the Err values, to be asked for with errors.Is; Retryable says whether the same call may
 // succeed later. Whether a failed operation was carried out at the peer is not known after ErrUnreachable, ErrClosed,
-// or the end of a context.
+// or the end of a context: then nothing more of it is sent, and its place (Config.MaxPending) is free when what is under way
+// has been answered.
 //
 // # Peers that go and come back
 //

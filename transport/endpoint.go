@@ -124,7 +124,8 @@ func (e *Endpoint) Stats() (s Stats, err error) {
 }
 
 // Close ends the endpoint at once: operations under way end with ErrClosed, and peers find it gone. What must arrive
-// must have been waited for.
+// must have been waited for. Acknowledgements of what has come are sent, but not again if they are lost: a peer whose
+// operation must succeed should hear of it by a message before this end closes.
 func (e *Endpoint) Close() error {
 	e.do(func(core.Time) {
 		e.closed = true
@@ -153,6 +154,7 @@ func (e *Endpoint) Close() error {
 			e.desk.end(e, x.stream, &core.Event{Kind: core.Failed, Err: core.ClosedInError})
 		}
 	})
+	e.do(func(core.Time) {}) // over sockets the loop comes round once more, and acknowledgements leave
 	return e.driver.Close()
 }
 
