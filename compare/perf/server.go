@@ -59,22 +59,33 @@ func (v *Server) Serve(ctx context.Context) (err error) {
 		if failed != nil {
 			return fmt.Errorf("accept: %w", plain(failed))
 		}
-		clients.Go(func() {
-			select {
-			case v.serving <- struct{}{}:
-				err := v.client(ctx, conn)
-				if v.Once && once.CompareAndSwap(nil, &err) {
-					cancel()
-				}
-				<-v.serving
-			case <-time.After(turn):
-				c := newControl(ctx, conn)
-				c.say(message{Kind: sayError, Text: "the server is busy with another client"})
-				c.close()
-			case <-ctx.Done():
-				conn.Close()
+		serve := func() {
+			err := v.client(ctx, conn)
+			if v.Once && once.CompareAndSwap(nil, &err) {
+				cancel()
 			}
-		})
+			<-v.serving
+		}
+		select { // here, not in a goroutine: who came first is served first
+		case v.serving <- struct{}{}:
+			clients.Go(serve)
+		default:
+			clients.Go(func() { v.wait(ctx, conn, serve) })
+		}
+	}
+}
+
+// wait lets a client wait a little for its turn.
+func (v *Server) wait(ctx context.Context, conn net.Conn, serve func()) {
+	select {
+	case v.serving <- struct{}{}:
+		serve()
+	case <-time.After(turn):
+		c := newControl(ctx, conn)
+		c.say(message{Kind: sayError, Text: "the server is busy with another client"})
+		c.close()
+	case <-ctx.Done():
+		conn.Close()
 	}
 }
 
