@@ -27,24 +27,39 @@ var penaltyParams = []param.Param{
 	{Name: "lost", Kind: param.Int, Default: "15", Min: 0, Max: maxPenalty, Doc: "Penalty of a lost packet."},
 }
 
-// penalties holds four bits for each value of a space.
+// penalties holds four bits for each value of a space, and behind them one that tells whether they
+// are not zero, by which a walk passes over many penalised values at once.
 type penalties struct {
-	of   []uint8 // two to a byte
-	adds [Lost + 1]uint8
+	words []uint64 // sixteen penalties to a word
+	flags uint32   // index in words of the first of the single bits
+	adds  [Lost + 1]uint8
 }
 
 func newPenalties(v param.Values) func(count uint32) penalties {
 	adds := [Lost + 1]uint8{Marked: uint8(v.Int("marked")), Trimmed: uint8(v.Int("trimmed")), Lost: uint8(v.Int("lost"))}
 	return func(count uint32) penalties {
-		return penalties{of: make([]uint8, (count+1)/2), adds: adds}
+		flags := (count + 15) / 16
+		return penalties{words: make([]uint64, flags+(count+63)/64), flags: flags, adds: adds}
 	}
 }
 
-func (p *penalties) get(i uint32) uint8 { return p.of[i/2] >> (i % 2 * 4) & maxPenalty }
+func (p *penalties) get(i uint32) uint8 { return uint8(p.words[i/16]>>(i%16*4)) & maxPenalty }
 
 func (p *penalties) set(i uint32, penalty uint8) {
-	shift := i % 2 * 4
-	p.of[i/2] = p.of[i/2]&^(maxPenalty<<shift) | penalty<<shift
+	shift := i % 16 * 4
+	p.words[i/16] = p.words[i/16]&^(maxPenalty<<shift) | uint64(penalty)<<shift
+	p.hold(i, penalty > 0)
+}
+
+// held are the single bits.
+func (p *penalties) held() []uint64 { return p.words[p.flags:] }
+
+// hold says whether walks pass over value i.
+func (p *penalties) hold(i uint32, held bool) {
+	word := &p.words[p.flags+i/64]
+	if *word |= 1 << (i % 64); !held {
+		*word &^= 1 << (i % 64)
+	}
 }
 
 // add charges value i for an outcome.
@@ -54,7 +69,7 @@ func (p *penalties) add(i uint32, o Outcome) {
 	}
 }
 
-// bitmap is the state of one context. Beside it there is half a byte for each value.
+// bitmap is the state of one context. Beside it there are five bits for each value.
 type bitmap struct {
 	rng       rng
 	walk      walk
@@ -79,24 +94,40 @@ func (b *bitmap) Next(now Time, avoid int32) (uint16, int) {
 
 // choose walks to the next value without penalty.
 func (b *bitmap) choose(avoid int32) uint16 {
-	bad, avoiding := b.walk.space.avoided(avoid)
-	paid := false
 	i := b.walk.step(&b.rng)
-	for tries := uint32(0); tries < b.walk.space.count; tries++ {
-		penalty := b.penalties.get(i)
-		if penalty == 0 && !(avoiding && i == bad) {
-			break
-		}
-		if penalty > 0 && !paid {
-			b.penalties.set(i, penalty-1)
-			paid = true
-		}
-		i = b.walk.step(&b.rng)
+	bad, avoiding := b.walk.space.avoided(avoid)
+	if avoiding {
+		return b.walk.space.ev(b.around(i, bad))
 	}
-	for avoiding && i == bad {
-		i = b.walk.step(&b.rng)
+	if penalty := b.penalties.get(i); penalty > 0 {
+		b.penalties.set(i, penalty-1)
+		i, _ = b.walk.skip(&b.rng, b.penalties.held(), b.walk.space.count-1)
 	}
 	return b.walk.space.ev(i)
+}
+
+// around is the same for a packet that was lost on value bad, which is passed over like a penalised
+// one but pays only if it is.
+func (b *bitmap) around(i, bad uint32) uint32 {
+	left := b.walk.space.count
+	if i == bad && b.penalties.get(i) == 0 {
+		i = b.walk.step(&b.rng)
+		left--
+	}
+	penalty := b.penalties.get(i)
+	if penalty == 0 && i != bad {
+		return i
+	}
+	if penalty > 0 {
+		b.penalties.set(i, penalty-1)
+	}
+	b.penalties.hold(bad, true)
+	i, _ = b.walk.skip(&b.rng, b.penalties.held(), left-1)
+	for i == bad {
+		i = b.walk.step(&b.rng)
+	}
+	b.penalties.hold(bad, b.penalties.get(bad) > 0)
+	return i
 }
 
 func (b *bitmap) Report(now Time, ev uint16, o Outcome, rtt Time) {

@@ -151,5 +151,5 @@ func TestStateIsSmall(t *testing.T) {
 	require.LessOrEqual(t, unsafe.Sizeof(ecmp{}), uintptr(64))
 	require.LessOrEqual(t, unsafe.Sizeof(oblivious{}), uintptr(64))
 	require.LessOrEqual(t, unsafe.Sizeof(roundRobin{}), uintptr(64))
-	require.LessOrEqual(t, unsafe.Sizeof(bitmap{}), uintptr(64), "and half a byte for each value")
+	require.LessOrEqual(t, unsafe.Sizeof(bitmap{}), uintptr(64), "and five bits for each value")
 }

@@ -58,3 +58,55 @@ func (w *walk) stepAvoiding(r *rng, avoid int32) uint16 {
 	}
 	return w.space.ev(i)
 }
+
+// skip walks on to the next value whose bit in held is clear, but passes over no more than limit
+// values: then it takes the next, whatever its bit. It tells how many it passed over.
+func (w *walk) skip(r *rng, held []uint64, limit uint32) (i, passed uint32) {
+	if span := w.span(); span != w.space.count {
+		return w.skipSingly(r, held, limit)
+	}
+	for {
+		word := xorBits(held[(w.index^w.mask)/64], w.mask%64) >> (w.index % 64)
+		width := min(64-w.index%64, w.space.count-w.index)
+		run := min(uint32(bits.TrailingZeros64(^word)), limit-passed)
+		if run < width {
+			w.index += run
+			return w.step(r), passed + run
+		}
+		passed += width
+		w.index += width - 1
+		w.advance(r)
+	}
+}
+
+// skipSingly is skip where the round holds indices that are no values.
+func (w *walk) skipSingly(r *rng, held []uint64, limit uint32) (i, passed uint32) {
+	for i = w.step(r); passed < limit && held[i/64]>>(i%64)&1 != 0; passed++ {
+		i = w.step(r)
+	}
+	return i, passed
+}
+
+// xorBits moves every bit k of a word to k^by: halves, quarters and so on down to neighbours
+// change places where by has a one.
+func xorBits(word uint64, by uint32) uint64 {
+	if by&32 != 0 {
+		word = bits.RotateLeft64(word, 32)
+	}
+	if by&16 != 0 {
+		word = word>>16&0x0000ffff0000ffff | word&0x0000ffff0000ffff<<16
+	}
+	if by&8 != 0 {
+		word = word>>8&0x00ff00ff00ff00ff | word&0x00ff00ff00ff00ff<<8
+	}
+	if by&4 != 0 {
+		word = word>>4&0x0f0f0f0f0f0f0f0f | word&0x0f0f0f0f0f0f0f0f<<4
+	}
+	if by&2 != 0 {
+		word = word>>2&0x3333333333333333 | word&0x3333333333333333<<2
+	}
+	if by&1 != 0 {
+		word = word>>1&0x5555555555555555 | word&0x5555555555555555<<1
+	}
+	return word
+}

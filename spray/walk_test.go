@@ -113,3 +113,39 @@ func TestRngIsSplitmix64(t *testing.T) {
 	require.Equal(t, []uint64{6457827717110365317, 3203168211198807973, 9817491932198370423},
 		[]uint64{r.next(), r.next(), r.next()})
 }
+
+func TestXorBits(t *testing.T) {
+	r := rng(3)
+	for by := range uint32(64) {
+		word := r.next()
+		for k := range uint32(64) {
+			require.Equal(t, word>>k&1, xorBits(word, by)>>(k^by)&1)
+		}
+	}
+}
+
+// skip is step after step, only faster.
+func TestSkipEqualsSteps(t *testing.T) {
+	for _, n := range []uint32{1, 2, 4, 7, 32, 64, 100, 128, 256, 1024} {
+		r := rng(n)
+		fast := newWalk(space{count: n}, &r)
+		slow, rSlow := fast, r
+		held := make([]uint64, (n+63)/64)
+		dice := rng(n + 1)
+		for range 2000 {
+			i := dice.below(n)
+			held[i/64] ^= 1 << (i % 64)
+			if dice.below(50) == 0 {
+				for w := range held {
+					held[w] = ^uint64(0)
+				}
+			}
+			limit := dice.below(2*n + 1)
+			got, passed := fast.skip(&r, held, limit)
+			want, wantPassed := slow.skipSingly(&rSlow, held, limit)
+			require.Equal(t, [2]uint32{want, wantPassed}, [2]uint32{got, passed}, "%d values", n)
+			require.Equal(t, slow, fast)
+			require.Equal(t, rSlow, r)
+		}
+	}
+}
