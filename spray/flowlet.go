@@ -1,6 +1,9 @@
 package spray
 
-import "github.com/weft-transport/weft/transport/param"
+import (
+	"github.com/weft-transport/weft/transport/instant"
+	"github.com/weft-transport/weft/transport/param"
+)
 
 // Flowlets of the host: an entropy value serves until the context was silent for longer than paths
 // can differ in delay; what follows may then take another path and arrives in order all the same.
@@ -67,7 +70,7 @@ func newFlowletMaker(v param.Values) (Maker, error) {
 	at, err := readLayout(v)
 	run, repath, gap := int32(v.Int("run")), v.Bool("repath"), v.Time("gap")
 	return func(p Path) Sprayer {
-		f := &flowlet{kept: newKept(at, p.Seed), run: run, repath: repath, gap: gap, rtt: p.BaseRTT}
+		f := &flowlet{kept: newKept(at, p.Seed), run: run, repath: repath, gap: gap, rtt: p.BaseRTT, last: instant.Never} // no gap before the first packet
 		if gap == 0 {
 			f.gap = p.BaseRTT / 2
 		}
