@@ -1,0 +1,246 @@
+//go:build linux
+
+package rxe
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"net/netip"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/weft-transport/weft/compare/rocev2/wire"
+	"github.com/weft-transport/weft/transport/wire/encap"
+)
+
+// Directions.
+const (
+	outward = iota // to the kernel
+	inward
+)
+
+// A gateway carries datagrams between the socket of our carrier and the Ethernet of the guest. It is the cable of the
+// tests: it counts, checks every ICRC, and loses packets.
+type gateway struct {
+	our, their netip.Addr
+	frames     *net.UnixConn
+	guest      *net.UnixAddr
+	peer       *net.UDPConn            // the kernel's well-known port, as our carrier sees it
+	sources    map[uint16]*net.UDPConn // likewise, the ports that the kernel sends from
+	ended      sync.WaitGroup
+
+	mu   sync.Mutex
+	mtu  int64
+	loss float64
+	dark [2]int // packets to lose from now on
+	dice [2]*rand.Rand
+	seen [2]tally
+}
+
+// A tally is what went in one direction, lost packets included.
+type tally struct {
+	packets, lost, damaged int
+	again                  int // requests that had been sent before
+	askedAck               int
+	next                   wire.PSN // behind the last request that is not one of these
+	opcodes                map[wire.Opcode]int
+	answers                map[wire.Syndrome]int // by kind; ACKs whatever their credits
+	msn                    uint32                // of the latest answer that arrived
+}
+
+func (s *tally) String() string {
+	text := fmt.Sprintf("%d packets", s.packets)
+	if s.lost > 0 {
+		text += fmt.Sprintf(", %d lost", s.lost)
+	}
+	if s.again > 0 {
+		text += fmt.Sprintf(", %d sent again", s.again)
+	}
+	var kinds []string
+	for kind, n := range s.answers {
+		kinds = append(kinds, fmt.Sprintf("%d %v", n, kind))
+	}
+	slices.Sort(kinds)
+	return strings.Join(append([]string{text}, kinds...), ", ")
+}
+
+var envelope = encap.Config{RoCEPort: wire.Port}
+
+// openGateway makes both sides; socket is the name of ours on the guest's Ethernet.
+func openGateway(t testing.TB, our, their netip.Addr, socket string) *gateway {
+	g := &gateway{our: our, their: their, sources: map[uint16]*net.UDPConn{}, guest: &net.UnixAddr{Name: socket + ".qemu", Net: "unixgram"}}
+	var err error
+	g.frames, err = net.ListenUnixgram("unixgram", &net.UnixAddr{Name: socket, Net: "unixgram"})
+	require.NoError(t, err)
+	g.peer, err = net.ListenUDP("udp4", net.UDPAddrFromAddrPort(netip.AddrPortFrom(their, wire.Port)))
+	require.NoError(t, err)
+	g.peer.SetReadBuffer(4 << 20)
+	g.weather(conditions{}, 0)
+	g.ended.Add(2)
+	go g.out()
+	go g.in()
+	t.Cleanup(func() {
+		g.peer.Close()
+		g.frames.Close()
+		g.ended.Wait()
+		for _, c := range g.sources {
+			c.Close()
+		}
+	})
+	return g
+}
+
+// weather begins to count anew, for a connection.
+func (g *gateway) weather(c conditions, seed uint64) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.mtu, g.loss, g.dark = c.mtu, c.loss, [2]int{}
+	for d := range g.dice {
+		g.dice[d] = rand.New(rand.NewPCG(seed, uint64(d)))
+		g.seen[d] = tally{opcodes: map[wire.Opcode]int{}, answers: map[wire.Syndrome]int{}, next: [...]wire.PSN{c.ourPSN, c.guestPSN}[d]}
+	}
+}
+
+// darken loses the next n packets of a direction.
+func (g *gateway) darken(direction, n int) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.dark[direction] = n
+}
+
+// tallies returns what was seen so far.
+func (g *gateway) tallies() (out, in tally) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.seen[outward].copy(), g.seen[inward].copy()
+}
+
+func (s tally) copy() tally {
+	opcodes, answers := map[wire.Opcode]int{}, map[wire.Syndrome]int{}
+	for k, n := range s.opcodes {
+		opcodes[k] = n
+	}
+	for k, n := range s.answers {
+		answers[k] = n
+	}
+	s.opcodes, s.answers = opcodes, answers
+	return s
+}
+
+// passes counts a datagram, which starts with the IP header, and tells whether it arrives.
+func (g *gateway) passes(direction int, b []byte) bool {
+	var v wire.Datagram
+	n, why := wire.ParseDatagram(b, wire.Standard, &v)
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	s := &g.seen[direction]
+	s.packets++
+	if why != wire.Accepted || !wire.Intact(b[:n]) {
+		s.damaged++
+		return false
+	}
+	lost := g.dice[direction].Float64() < g.loss
+	if g.dark[direction] > 0 {
+		g.dark[direction]--
+		lost = true
+	}
+	if lost {
+		s.lost++
+	}
+	s.opcodes[v.Opcode]++
+	if v.AckReq {
+		s.askedAck++
+	}
+	switch {
+	case v.Opcode.IsRequest():
+		end := v.PSN.Add(1)
+		if v.Opcode == wire.ReadRequest { // which takes a PSN for each response
+			end = v.PSN.Add(max(1, int((int64(v.RETH.Length)+g.mtu-1)/g.mtu)))
+		}
+		if v.PSN.Before(s.next) {
+			s.again++
+		}
+		if s.next.Before(end) {
+			s.next = end
+		}
+	case v.Opcode.HasAETH():
+		kind := v.AETH.Syndrome
+		if kind.IsACK() {
+			kind = wire.AckUnlimited
+		}
+		s.answers[kind]++
+		if !lost {
+			s.msn = v.AETH.MSN
+		}
+	}
+	return !lost
+}
+
+// out carries what our carrier sends.
+func (g *gateway) out() {
+	defer g.ended.Done()
+	const front = 14 + encap.IPv4Size + encap.UDPSize
+	frame := make([]byte, 1<<16)
+	copy(frame, guestMAC)
+	copy(frame[6:], hostMAC)
+	frame[12] = 8
+	for {
+		n, from, err := g.peer.ReadFromUDPAddrPort(frame[front:])
+		if errors.Is(err, net.ErrClosed) {
+			return
+		}
+		if err != nil || from.Addr().Unmap() != g.our {
+			continue
+		}
+		header := envelope.Make(encap.RoCE, g.our, g.their, 0, from.Port()) // DF, identification 0: as Linux sends from such sockets
+		header.Put(frame[14:], n)
+		if g.passes(outward, frame[14:front+n]) {
+			g.frames.WriteToUnix(frame[:front+n], g.guest)
+		}
+	}
+}
+
+// in carries what the kernel sends, and other packets of its Ethernet nowhere.
+func (g *gateway) in() {
+	defer g.ended.Done()
+	frame := make([]byte, 1<<16)
+	for {
+		n, err := g.frames.Read(frame)
+		if errors.Is(err, net.ErrClosed) {
+			return
+		}
+		if err != nil || n < 14+encap.IPv4Size+encap.UDPSize {
+			continue
+		}
+		header, why := encap.Parse(frame[14:n], &envelope)
+		b := frame[14 : 14+header.End]
+		if why != encap.OK || header.Kind != encap.RoCE || header.Dst != g.our || !g.passes(inward, b) {
+			continue
+		}
+		if header.ID != 0 { // which our carrier cannot see
+			b[4], b[5] = 0, 0
+			sum, _ := wire.ICRC(b[:len(b)-wire.ICRCSize])
+			binary.LittleEndian.PutUint32(b[len(b)-wire.ICRCSize:], sum)
+		}
+		if c, err := g.source(header.Entropy); err == nil {
+			c.WriteToUDPAddrPort(b[header.Payload:], netip.AddrPortFrom(g.our, wire.Port))
+		}
+	}
+}
+
+// source returns the socket that sends from a port of the kernel's address.
+func (g *gateway) source(port uint16) (c *net.UDPConn, err error) {
+	if c = g.sources[port]; c == nil {
+		if c, err = net.ListenUDP("udp4", net.UDPAddrFromAddrPort(netip.AddrPortFrom(g.their, port))); err == nil {
+			g.sources[port] = c
+		}
+	}
+	return c, err
+}
