@@ -36,6 +36,7 @@ var arrows = []struct {
 	{"transport/udp", []string{"transport/instant", "transport/core", "transport/wire"}, "the socket carrier knows the seam and the formats, not what a PDC is"},
 	{"emulator", []string{"transport/instant", "transport/param", "transport/prefetch", "transport/splitmix", "transport/core"}, "the fabric knows the seam, not the protocols"},
 	{"transport", []string{"transport", "congestion", "spray"}, "the library brings core and sockets together, and knows no fabric"},
+	{"emulator/netem", []string{"transport/instant"}, "an impairment knows packets by their size"},
 	{"emulator/virtual", []string{"emulator", "transport/instant", "transport/core"}, "applications bring their own protocol"},
 	{"compare/rocev2/wire", []string{"transport/instant", "transport/wire/encap"}, "formats know bytes, what lies around them, and the units of their timer codes"},
 	{"compare", []string{"compare", "emulator", "transport", "congestion", "spray"}, "comparisons use everything below"},
