@@ -48,6 +48,7 @@ type Ack struct {
 
 // A Hop is what one switch port reported in a packet's in-band telemetry.
 type Hop struct {
+	Port       uint32 // which port of the network this is; reports of different ports cannot be compared
 	RateBps    int64
 	Stamp      Time
 	SentBytes  int64 // cumulative
@@ -84,6 +85,12 @@ type Controller interface {
 	Deadline() Time     // when OnTimeout has work; instant.Never if none
 	Window() int64      // bytes that may be in flight
 	Rate() int64        // bits per second; 0: not paced
+}
+
+// A Telemetric controller works from Ack.Hops. A carrier whose packets nobody stamps refuses it.
+type Telemetric interface {
+	Controller
+	NeedsTelemetry()
 }
 
 // A Maker builds one controller for one context.

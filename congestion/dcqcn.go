@@ -64,14 +64,14 @@ type dcqcnParams struct {
 	byteCounter     int64
 	fastSteps       int32
 	clampTarget     bool
-	rateAI, rateHAI dcqcnRate
-	minRate         dcqcnRate
+	rateAI, rateHAI shareOrRate
+	minRate         shareOrRate
 }
 
-// A dcqcnRate is a rate, or a share of the line rate.
-type dcqcnRate struct{ bps, lineShare float64 }
+// A shareOrRate is a rate, or a share of the line rate.
+type shareOrRate struct{ bps, lineShare float64 }
 
-func (r dcqcnRate) of(line float64) float64 { return r.bps + float64(r.lineShare*line) }
+func (r shareOrRate) of(line float64) float64 { return r.bps + float64(r.lineShare*line) }
 
 func newDCQCNMaker(v param.Values) (Maker, error) {
 	p, nic := readDCQCN(v), v.Word("form") == "nic"
@@ -91,13 +91,13 @@ func readDCQCN(v param.Values) *dcqcnParams {
 	p := &dcqcnParams{
 		alphaPeriod: 55 * instant.Microsecond, increasePeriod: 55 * instant.Microsecond,
 		fastSteps: 5, clampTarget: true,
-		rateAI: dcqcnRate{lineShare: 1. / 1000}, rateHAI: dcqcnRate{lineShare: 1. / 100}, minRate: dcqcnRate{lineShare: 1. / 4000},
+		rateAI: shareOrRate{lineShare: 1. / 1000}, rateHAI: shareOrRate{lineShare: 1. / 100}, minRate: shareOrRate{lineShare: 1. / 4000},
 	}
 	if v.Word("form") == "nic" {
 		p = &dcqcnParams{
 			alphaPeriod: instant.Microsecond, cutInterval: 4 * instant.Microsecond, increasePeriod: 300 * instant.Microsecond,
 			fastSteps: 1,
-			rateAI:    dcqcnRate{lineShare: 1. / 5000}, rateHAI: dcqcnRate{lineShare: 1. / 500}, minRate: dcqcnRate{lineShare: 1. / 1000},
+			rateAI:    shareOrRate{lineShare: 1. / 5000}, rateHAI: shareOrRate{lineShare: 1. / 500}, minRate: shareOrRate{lineShare: 1. / 1000},
 		}
 	}
 	p.g, p.initialAlpha, p.byteCounter = v.Float("g"), v.Float("initialAlpha"), v.Bytes("byteCounter", 0)
@@ -127,9 +127,9 @@ func givenTime(v param.Values, name string, to *Time) {
 	}
 }
 
-func givenRate(v param.Values, name string, to *dcqcnRate) {
+func givenRate(v param.Values, name string, to *shareOrRate) {
 	if v.Has(name) {
-		*to = dcqcnRate{bps: float64(v.Rate(name))}
+		*to = shareOrRate{bps: float64(v.Rate(name))}
 	}
 }
 

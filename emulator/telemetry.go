@@ -53,7 +53,7 @@ func (f *Fabric) stamp(link int32, i uint32, queued int64) {
 	if r.count == MaxHops {
 		return
 	}
-	r.hops[r.count] = core.Hop{RateBps: f.net.Links[link].RateBps, Stamp: f.now, SentBytes: int64(f.ports[link].txBytes), QueueBytes: queued}
+	r.hops[r.count] = core.Hop{Port: uint32(link), RateBps: f.net.Links[link].RateBps, Stamp: f.now, SentBytes: int64(f.ports[link].txBytes), QueueBytes: queued}
 	r.count++
 	f.packets.records[i].size += hopBytes
 }
