@@ -13,14 +13,14 @@ import (
 //	by 25 % thrice      in flight
 //
 // One delivery rate is taken per round: that of the packet which ends it, from the time it was sent. Marks do
-// not count; a loss takes its bytes off the window, which grows back by what is acknowledged (as in Linux). Many
-// short flows into one port never leave startup: that is the algorithm.
+// not count, nor do single losses; a timeout leaves four packets and begins with startup again (Linux, too,
+// forgets then that the link was full). Many short flows into one port never leave startup: that is the algorithm.
 
 func init() {
 	Registry.Register(param.Entry[Maker]{
 		Name:   "bbr",
 		Doc:    "Pace and window from the measured bottleneck rate and smallest round-trip time; ignores marks.",
-		Source: "BBR (ACM Queue 2016), version 1; Linux tcp_bbr.c for the reaction to loss",
+		Source: "BBR (ACM Queue 2016), version 1",
 		Params: []param.Param{
 			{Name: "highGain", Kind: param.Float, Default: "2.89", Min: 1, Max: 100, Doc: "Gain in startup, 2/ln 2 (the paper): doubles the rate in a round; no scaling."},
 			{Name: "probeGain", Kind: param.Float, Default: "1.25", Min: 1, Max: 2, Doc: "Gain of one phase in eight, the next takes it back (the paper); no scaling."},
@@ -65,8 +65,9 @@ type bbr struct {
 	turn      int
 	rate      float64 // largest of rates; 0 before the first
 	pace      float64
-	rtt       Time // smallest RTT
-	rttAt     Time // when it was measured
+	rtt       Time    // smallest RTT
+	rttAt     Time    // when it was measured
+	bdp       float64 // rate times rtt, bytes
 	delivered int64
 	began     bool
 	idle      bool // there was nothing in flight in this round
@@ -101,6 +102,7 @@ func (c *bbr) OnAck(now Time, a Ack) {
 	old := now-c.rttAt > c.p.rtProp
 	if a.RTT > 0 && (a.RTT <= c.rtt || old) {
 		c.rtt, c.rttAt = a.RTT, now
+		c.bdp = c.rate / 8 * c.rtt.Seconds()
 	}
 	if c.round.over(a.Delivered) {
 		c.endRound(now, a.InFlight)
@@ -123,6 +125,7 @@ func (c *bbr) endRound(now Time, inFlight int64) {
 		for _, r := range c.rates {
 			c.rate = max(c.rate, r)
 		}
+		c.bdp = c.rate / 8 * c.rtt.Seconds()
 		c.checkFull()
 	}
 	c.idle = false
@@ -146,10 +149,9 @@ func (c *bbr) checkFull() {
 
 // advance moves the state machine.
 func (c *bbr) advance(now Time, inFlight int64, old bool) {
-	bdp := c.rate / 8 * c.rtt.Seconds()
 	switch c.state {
 	case bbrDrain:
-		if float64(inFlight) <= bdp {
+		if float64(inFlight) <= c.bdp {
 			c.state, c.phaseAt = bbrProbeBandwidth, now
 		}
 	case bbrProbeBandwidth:
@@ -192,7 +194,11 @@ func (c *bbr) apply(delivered int64) {
 	if c.rate == 0 {
 		return
 	}
-	pace := min(c.gain()*c.rate, c.line)
+	pace := c.gain() * c.rate
+	if c.state == bbrProbeBandwidth && c.phase == 0 { // less than whole packets would show nothing (Linux adds two as well)
+		pace = max(pace, c.rate+2*c.mtu*8/c.rtt.Seconds())
+	}
+	pace = min(pace, c.line)
 	if c.state != bbrStartup || pace > c.pace {
 		c.pace = pace
 	}
@@ -200,7 +206,7 @@ func (c *bbr) apply(delivered int64) {
 	if c.state == bbrStartup || c.state == bbrDrain {
 		gain = c.p.high
 	}
-	target := max(gain*c.rate/8*c.rtt.Seconds(), leastPackets*c.mtu)
+	target := max(gain*c.bdp, leastPackets*c.mtu)
 	if c.state == bbrProbeRTT {
 		target = leastPackets * c.mtu
 	}
@@ -209,7 +215,15 @@ func (c *bbr) apply(delivered int64) {
 
 func (c *bbr) OnSignal(now Time, s Signal) {
 	c.round.over(s.Bytes)
-	c.set(c.cwnd - float64(s.Bytes))
+	if s.Cause == TimedOut {
+		c.set(leastPackets * c.mtu)
+		c.state, c.full, c.stalled = bbrStartup, 0, 0
+	}
+}
+
+// Traits: marks, trims and single losses are not heard, and a queue only by its effect on the delivery rate.
+func (c *bbr) Traits() Traits {
+	return Traits{MinWindow: int64(c.lowest), MaxWindow: int64(c.most), MinRate: 1, MaxRate: int64(c.line), Hears: HearsTimeouts}
 }
 
 func (c *bbr) Rate() int64 { return max(int64(c.pace), 1) }

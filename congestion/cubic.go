@@ -26,7 +26,8 @@ func init() {
 		New: func(v param.Values) (Maker, error) {
 			c, fast, ecn := v.Float("c"), v.Bool("fastConvergence"), v.Bool("ecn")
 			return func(path Path) Controller {
-				return &cubic{tcp: newTCP(v, path), ecn: ecn, c: c, fastConvergence: fast, rtt: path.BaseRTT}
+				tcp := newTCP(v, path)
+				return &cubic{tcp: tcp, ecn: ecn, c: c, friendly: 3 * (1 - tcp.beta) / (1 + tcp.beta), fastConvergence: fast, rtt: path.BaseRTT}
 			}, nil
 		},
 	})
@@ -36,6 +37,7 @@ type cubic struct {
 	tcp
 	ecn             bool
 	c               float64
+	friendly        float64 // additive increase that averages Reno's: section 4.3
 	fastConvergence bool
 	running         bool    // an epoch of congestion avoidance has begun
 	epoch           Time    // its start
@@ -98,7 +100,7 @@ func (c *cubic) avoid(now Time, delivered int64) {
 	acked := float64(delivered) / c.mtu
 	alpha := 1.0
 	if c.reno < c.prior {
-		alpha = 3 * (1 - c.beta) / (1 + c.beta)
+		alpha = c.friendly
 	}
 	c.reno += float64(alpha * acked / w)
 	t := (now - c.epoch).Seconds()
@@ -133,3 +135,6 @@ func cubeRoot(x float64) float64 {
 	}
 	return y
 }
+
+// Traits: without ECN queues are not heard.
+func (c *cubic) Traits() Traits { return c.traits(c.ecn) }

@@ -67,7 +67,6 @@ func (c *dctcp) OnAck(now Time, a Ack) {
 	}
 	if c.window.over(a.Delivered) {
 		c.endWindow(a.InFlight)
-		return
 	}
 	if !grows || c.cutInWindow {
 		return

@@ -65,6 +65,7 @@ type hpcc struct {
 	ai      float64 // Wai
 	least   float64
 	most    float64
+	unit    float64 // 8e12/T: bits per byte, picoseconds per second
 	u       float64
 	stage   int64
 	round   round
@@ -80,6 +81,7 @@ func newHPCC(p *hpccParams, v param.Values, path Path) *hpcc {
 	line, seconds := float64(path.LineRateBps), c.t.Seconds()
 	c.ai, c.least = p.ai.of(line)/8*seconds, p.minRate.of(line)/8*seconds
 	path.BaseRTT = c.t
+	c.unit = 8e12 / float64(c.t)
 	c.most = float64(path.BDP())
 	if v.Has("window") {
 		c.most = max(float64(v.Bytes("window", path.BDP())), float64(path.MTU))
@@ -87,6 +89,11 @@ func newHPCC(p *hpccParams, v param.Values, path Path) *hpcc {
 	c.least = min(c.least, c.most)
 	c.window, c.ref = c.most, c.most
 	return c
+}
+
+// Traits: what the telemetry shows, and nothing else.
+func (c *hpcc) Traits() Traits {
+	return Traits{MinWindow: c.mtu, MaxWindow: max(int64(c.most), c.mtu), MinRate: 1, MaxRate: c.line, Hears: HearsQueues}
 }
 
 // NeedsTelemetry makes it Telemetric.
@@ -120,10 +127,10 @@ func (c *hpcc) measure(hops []Hop) bool {
 		if passed <= 0 { // overtaken by a later one: old news
 			return false
 		}
-		queue := float64(min(h.QueueBytes, old.QueueBytes)*8) / (float64(h.RateBps) * c.t.Seconds())
-		sent := float64((h.SentBytes-old.SentBytes)*8) / (float64(h.RateBps) * passed.Seconds())
-		if queue+sent > u {
-			u, tau = queue+sent, passed
+		queue := float64(min(h.QueueBytes, old.QueueBytes)) * float64(passed)
+		sent := float64(h.SentBytes-old.SentBytes) * float64(c.t)
+		if use := float64(queue+sent) / (float64(h.RateBps) * float64(passed)); use > u { // in units of 8e12/T
+			u, tau = use, passed
 		}
 	}
 	c.hops = n
@@ -132,7 +139,7 @@ func (c *hpcc) measure(hops []Hop) bool {
 		return false
 	}
 	share := float64(min(tau, c.t)) / float64(c.t)
-	c.u = float64((1-share)*c.u) + float64(share*u)
+	c.u = float64((1-share)*c.u) + float64(share*u*c.unit)
 	return true
 }
 

@@ -123,3 +123,14 @@ func (c *reno) OnAck(now Time, a Ack) {
 }
 
 func (c *reno) OnSignal(now Time, s Signal) { c.lost(s) }
+
+// Traits: without ECN queues are not heard.
+func (c *reno) Traits() Traits { return c.traits(c.ecn) }
+
+func (c *tcp) traits(ecn bool) Traits {
+	t := c.windowed.Traits()
+	if !ecn {
+		t.Hears &^= HearsQueues
+	}
+	return t
+}

@@ -147,6 +147,11 @@ func (c *swift) OnSignal(now Time, s Signal) {
 	}
 }
 
+// Traits: losses and delays.
+func (c *swift) Traits() Traits {
+	return Traits{MinWindow: c.mtu, MaxWindow: max(int64(c.most*float64(c.mtu)), c.mtu), MinRate: 1, MaxRate: c.lineRate, Hears: HearsLoss | HearsQueues}
+}
+
 func (c *swift) OnSent(now Time, bytes, inFlight int64) {}
 func (c *swift) OnTimeout(now Time)                     {}
 func (c *swift) Deadline() Time                         { return instant.Never }

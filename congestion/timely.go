@@ -134,6 +134,11 @@ func (c *timely) update(rtt Time, gradient float64) {
 	c.increases = 0
 }
 
+// Traits: a growing delay, and nothing else.
+func (c *timely) Traits() Traits {
+	return Traits{MinWindow: c.window, MaxWindow: c.window, MinRate: int64(min(c.p.minRate.of(c.line), c.line)), MaxRate: int64(c.line), Hears: HearsQueues}
+}
+
 func (c *timely) OnSent(now Time, bytes, inFlight int64) {}
 func (c *timely) OnSignal(now Time, s Signal)            {}
 func (c *timely) OnTimeout(now Time)                     {}

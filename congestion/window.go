@@ -47,6 +47,11 @@ func (w *windowed) Deadline() Time                         { return instant.Neve
 func (w *windowed) Window() int64                          { return int64(w.cwnd) }
 func (w *windowed) Rate() int64                            { return 0 }
 
+// Traits are those of a controller that hears losses and queues.
+func (w *windowed) Traits() Traits {
+	return Traits{MinWindow: int64(w.lowest), MaxWindow: int64(w.most), Hears: HearsLoss | HearsQueues}
+}
+
 // maxWindowParam declares the largest window.
 func maxWindowParam(size, doc string) param.Param {
 	return param.Param{Name: "maxWindow", Kind: param.Bytes, Default: size, Doc: doc}
