@@ -8,26 +8,6 @@ import (
 	"math/bits"
 )
 
-// Routing says how a switch chooses among equal ways.
-type Routing uint8
-
-// Ways to choose.
-const (
-	ECMP     Routing = iota // by a hash of addresses, protocol and entropy value, with a salt per switch
-	Random                  // per packet
-	Adaptive                // per packet, the shortest queue; ties are broken at random
-)
-
-// ParseRouting reads "ecmp", "random" or "adaptive".
-func ParseRouting(word string) (Routing, error) {
-	for r, name := range [...]string{"ecmp", "random", "adaptive"} {
-		if word == name {
-			return Routing(r), nil
-		}
-	}
-	return 0, fmt.Errorf("%q is not a way of routing; expected ecmp, random or adaptive", word)
-}
-
 // Seeds of a fabric are apart, so that one can vary while the others stay.
 type Seeds struct {
 	Salt uint64 // of the switches' hashes, random and adaptive choices
@@ -99,7 +79,8 @@ type Fabric struct {
 	lanes   uint    // logarithm of the room for classes in such arrays
 	rules   [MaxClasses]rule
 	routing *routes
-	salts   []uint32 // by switch
+	spread  [MaxClasses]*spreader // by class; nil: routed by hash
+	salts   []uint32              // by switch
 
 	hosts    []host
 	switches []buffer
@@ -172,6 +153,9 @@ func New(n *Network, cfg Config) (*Fabric, error) {
 		return nil, err
 	}
 	if err := f.buildBuffers(); err != nil {
+		return nil, err
+	}
+	if err := f.buildRouting(); err != nil {
 		return nil, err
 	}
 	f.buildCalendar()
@@ -383,34 +367,9 @@ func (f *Fabric) route(sw int, i uint32) int32 {
 		}
 		return rt.hops[set.start()]
 	}
-	switch f.classes[r.class].Routing {
-	case Random:
-		return rt.hops[set.start()+uint32(f.rand.next()>>32*uint64(n)>>32)]
-	case Adaptive:
-		return f.leastLoaded(rt.hops[set.start():set.start()+n], int(r.class))
+	if f.rules[r.class%MaxClasses].spreads {
+		return f.pick(sw, rt.hops[set.start():set.start()+n], r)
 	}
 	h := mix32(r.hash ^ f.salts[sw])
 	return rt.hops[set.start()+uint32(uint64(h)*uint64(n)>>32)]
-}
-
-// leastLoaded returns the link with the least queued for a class, ties broken at random.
-func (f *Fabric) leastLoaded(links []int32, class int) int32 {
-	best, ties := links[0], uint64(0)
-	least := int64(1) << 62
-	for _, l := range links {
-		load := f.backlog(l, class)
-		if f.ports[l].blocked>>class&1 != 0 {
-			load += 1 << 40 // a paused link is the last resort
-		}
-		switch {
-		case load < least:
-			best, least, ties = l, load, 1
-		case load == least:
-			ties++
-			if f.rand.next()%ties == 0 {
-				best = l
-			}
-		}
-	}
-	return best
 }

@@ -361,31 +361,6 @@ func TestSlowLinkAndFlap(t *testing.T) {
 	require.ErrorContains(t, f.Schedule(Fault{Links: []int{99}}), "links 0 to")
 }
 
-func TestAdaptiveRoutingBalances(t *testing.T) {
-	spread := func(r Routing) (most, least uint64) {
-		n := build(t, "leafspine", map[string]string{"leaves": "4"}, hundredGig)
-		f, err := New(n, Config{Classes: []Class{{Name: "data", Routing: r}}, LinkOverhead: 64, BufferBytes: 64 << 20})
-		require.NoError(t, err)
-		s := attachSenders(f)
-		for h := range 4 {
-			s[h].to, s[h].count = core.Addr(h+8), 1000
-			f.Wake(h)
-		}
-		run(t, f, Never-1)
-		least = 1 << 60
-		for sp := range 4 {
-			got := f.Port(n.LinkNamed("leaf0-spine" + string(rune('0'+sp)))).Packets
-			most, least = max(most, got), min(least, got)
-		}
-		return most, least
-	}
-	most, least := spread(Adaptive)
-	require.InDelta(t, 1000, float64(most), 60)
-	require.InDelta(t, 1000, float64(least), 60)
-	most, least = spread(Random)
-	require.Less(t, most-least, uint64(200))
-}
-
 // TestRunsRepeat compares the state hash of two equal runs, and of one with another seed.
 func TestRunsRepeat(t *testing.T) {
 	once := func(seed uint64) uint64 {

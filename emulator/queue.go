@@ -23,6 +23,7 @@ type rule struct {
 	held      bool  // back at its ingress: never refused while there is room
 	telemetry bool
 	plain     bool // neither of both: its packets need not stop over in an empty queue
+	spreads   bool // is not routed by hash
 }
 
 const (
@@ -31,7 +32,7 @@ const (
 )
 
 func newRule(c *Class) rule {
-	r := rule{limit: noLimit, alpha: int64(c.Alpha * alphaUnit), reserve: c.ReserveBytes, ecnMin: noLimit, telemetry: c.Telemetry}
+	r := rule{limit: noLimit, alpha: int64(c.Alpha * alphaUnit), reserve: c.ReserveBytes, ecnMin: noLimit, telemetry: c.Telemetry, spreads: c.Routing.Way != ECMP}
 	if c.QueueBytes > 0 {
 		r.limit = c.QueueBytes
 	}

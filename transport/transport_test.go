@@ -97,7 +97,7 @@ func newWorld(t *testing.T, unevenly bool, weather func(*emulator.Fabric)) *virt
 		uneven(n)
 	}
 	c := virtual.Config{Network: n, Fabric: emulator.Config{
-		Classes: []emulator.Class{{Name: "all", QueueBytes: 1 << 20, Routing: emulator.ECMP}}, LinkOverhead: 64, MaxWireBytes: 4400,
+		Classes: []emulator.Class{{Name: "all", QueueBytes: 1 << 20}}, LinkOverhead: 64, MaxWireBytes: 4400,
 		RerouteLocal: core.Never, RerouteAll: core.Never}}
 	if time.Now().Year() == 2000 { // in a bubble
 		c.Settle, c.Sleep = synctest.Wait, time.Sleep

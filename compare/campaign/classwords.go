@@ -21,11 +21,7 @@ func classWords(e *scenario.Entry, f *scenario.Fabric) string {
 	words = append(words, c.lossless()...)
 	words = append(words, c.trimming()...)
 	words = append(words, c.others()...)
-	routing := e.Protocol.Routing()
-	if f.Routing != "" {
-		routing = f.Routing
-	}
-	if routing != "ecmp" {
+	if routing := e.Routing(f); routing != "ecmp" {
 		words = append(words, routing+" routing")
 	}
 	return strings.Join(nonempty(words), ", ")
@@ -134,7 +130,7 @@ func (c classText) trimming() []string {
 }
 
 // inWords are the settings that the words above speak of.
-var inWords = []string{"queue", "lastHopQueue", "alpha", "ecnMin", "ecnMax", "ecnP", "trim", "trimBytes", "trimTail", "trimShare", "flowControl", "xoff", "xon", "headroom"}
+var inWords = []string{"queue", "lastHopQueue", "alpha", "ecnMin", "ecnMax", "ecnP", "trim", "trimBytes", "trimTail", "trimShare", "flowControl", "xoff", "xon", "headroom", "routing"}
 
 // others are further settings that are not as declared.
 func (c classText) others() []string {

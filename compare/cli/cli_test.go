@@ -73,7 +73,7 @@ var misuse = []struct {
 	{"run --protocol uet", `<scenario> is missing; expected weft run --protocol=SPEC <scenario> [flags]`},
 	{"show", `<scenario> is missing; expected weft show <scenario> [flags]`},
 	{"show incast loss", `unexpected argument "loss"; expected weft show <scenario> [flags]`},
-	{"list everything", `<what>: there is no "everything"; expected one of all, scenarios, protocols, sockets, congestion, sprayers, topologies, workloads, faults`},
+	{"list everything", `<what>: there is no "everything"; expected one of all, scenarios, protocols, sockets, congestion, sprayers, routing, topologies, workloads, faults`},
 	{"report", `<dir> is missing; expected weft report <dir> [flags]`},
 
 	// Scenarios

@@ -16,7 +16,7 @@ import (
 )
 
 type listCmd struct {
-	What string `arg:"" optional:"" enum:"all,scenarios,protocols,sockets,congestion,sprayers,topologies,workloads,faults" default:"all" help:"scenarios, protocols, sockets (protocols of weft perf), congestion, sprayers, topologies, workloads or faults; all by default."`
+	What string `arg:"" optional:"" enum:"all,scenarios,protocols,sockets,congestion,sprayers,routing,topologies,workloads,faults" default:"all" help:"scenarios, protocols, sockets (protocols of weft perf), congestion, sprayers, routing (of switches), topologies, workloads or faults; all by default."`
 }
 
 func (c *listCmd) Run(a *app) error {
@@ -29,6 +29,7 @@ func (c *listCmd) Run(a *app) error {
 		{"sockets", func(w io.Writer) { listEntries(w, perf.Protocols.All()) }},
 		{"congestion", func(w io.Writer) { listEntries(w, congestion.Registry.All()) }},
 		{"sprayers", func(w io.Writer) { listEntries(w, spray.Registry.All()) }},
+		{"routing", func(w io.Writer) { listEntries(w, emulator.Routers.All()) }},
 		{"topologies", func(w io.Writer) { listEntries(w, emulator.Topologies.All()) }},
 		{"workloads", func(w io.Writer) { listEntries(w, workload.Registry.All()) }},
 		{"faults", listFaults},

@@ -74,4 +74,5 @@ var ClassParams = []param.Param{
 	{Name: "xoff", Kind: param.Bytes, Default: "0", Doc: "PFC: an ingress port that holds this much pauses its link; 0: dynamic, alpha times the free buffer"},
 	{Name: "xon", Kind: param.Bytes, Default: "0", Doc: "PFC: and resumes it below this; 0: xoff less two full packets"},
 	{Name: "headroom", Kind: param.Word, Default: "auto", Doc: "PFC: buffer per ingress port for what is under way when a pause takes effect; auto: from the link's rate and delay"},
+	{Name: "routing", Kind: param.Word, Default: "auto", Doc: "how switches spread packets over equal ways, such as drill:samples=2 (weft list routing); auto: as the fabric says, else as the protocol wants"},
 }

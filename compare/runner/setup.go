@@ -112,13 +112,9 @@ const ipUDPChecksum = 20 + 8 + 4
 // classes resolves the class settings of a protocol for this fabric.
 func (set *Setting) classes(e *scenario.Entry) ([]emulator.Class, error) {
 	f := &set.Scenario.Fabric
-	word := e.Protocol.Routing()
-	if f.Routing != "" {
-		word = f.Routing
-	}
-	routing, err := emulator.ParseRouting(word)
+	routing, err := emulator.ParseRouting(e.Routing(f), set.BDP)
 	if err != nil {
-		return nil, fmt.Errorf("fabric.routing: %w", err)
+		return nil, fmt.Errorf("routing: %w", err)
 	}
 	v := e.Class
 	size := func(name string) int64 { return v.Bytes(name, set.BDP) }

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/weft-transport/weft/compare/protocol"
+	"github.com/weft-transport/weft/emulator"
 	"github.com/weft-transport/weft/transport/param"
 )
 
@@ -73,6 +74,11 @@ func class(p protocol.Protocol, layers ...[]classSetting) (param.Values, error) 
 // knowing the fabric's bandwidth-delay product.
 func checkClass(v param.Values) error {
 	flow := v.Word("flowControl")
+	if word := v.Word("routing"); word != "auto" {
+		if _, err := emulator.ParseRouting(word, 1); err != nil {
+			return fmt.Errorf("class.routing: %w", err)
+		}
+	}
 	switch {
 	case v.Bool("trim") && flow != "none":
 		return fmt.Errorf("class.trim: true contradicts class.flowControl: %s, under which no queue overflows; expected one of the two", flow)

@@ -24,7 +24,7 @@ type Fabric struct {
 
 	Buffer  Buffer
 	Reroute Reroute
-	Routing string // how switches spread packets: "ecmp", "random", "adaptive", ...; "": as the protocol says
+	Routing string // how switches spread packets: "ecmp", "adaptive:metric=port", ...; "": as the protocol says
 
 	Loss     Loss       // on every link, in each direction
 	LinkLoss []LinkLoss // on some links instead; the last that matches counts
@@ -158,7 +158,7 @@ func readFabric(r *reader, in *inputs) Fabric {
 	f.Buffer = readBuffer(r.mapping("buffer"))
 	f.Reroute = readReroute(r.mapping("reroute"))
 	f.Routing = parsed(r, "routing", "a word such as ecmp", "", func(word string) (string, error) {
-		_, err := emulator.ParseRouting(word)
+		_, err := emulator.ParseRouting(word, 1)
 		return word, err
 	})
 	loss := r.mapping("loss")

@@ -17,6 +17,18 @@ type Entry struct {
 	Class    param.Values // by protocol.ClassParams, defaults filled in
 }
 
+// Routing returns how switches spread the packets of this entry: as its class says, or the fabric, or
+// else as the protocol wants.
+func (e *Entry) Routing(f *Fabric) string {
+	switch word := e.Class.Word("routing"); {
+	case word != "auto":
+		return word
+	case f.Routing != "":
+		return f.Routing
+	}
+	return e.Protocol.Routing()
+}
+
 // String returns the SPEC with every parameter of the protocol filled in, and the class settings
 // that are not those the protocol asks for. It tells the entries of a scenario apart.
 func (e *Entry) String() string {

@@ -169,3 +169,16 @@ func TestFormats(t *testing.T) {
 		require.Equal(t, want, got)
 	}
 }
+
+// A class may be spread otherwise than the fabric says; nothing given leaves it to the protocol.
+func TestRoutingOfAnEntry(t *testing.T) {
+	for _, c := range []struct{ fabric, spec, want string }{
+		{"", "probe", "ecmp"},
+		{"routing: random, ", "probe", "random"},
+		{"routing: random, ", "probe,class.routing=adaptive:metric=path", "adaptive:metric=path"},
+		{"routing: random, ", "probe,class.routing=ecmp", "ecmp"},
+	} {
+		s := readOne(t, "name: x\nfabric: {"+c.fabric+"hosts: 16}\nworkload: {kind: permutation}\nprotocols: '"+c.spec+"'\n")
+		require.Equal(t, c.want, s.Protocols[0].Routing(&s.Fabric))
+	}
+}

@@ -1,6 +1,10 @@
 package swarm
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/weft-transport/weft/emulator"
+)
 
 // fabric draws topology, measures, buffers and losses.
 func (d dice) fabric(l *layout, control string, uet bool) *mapping {
@@ -27,7 +31,7 @@ func (d dice) fabric(l *layout, control string, uet bool) *mapping {
 	d.buffer(m, mtu, control)
 	d.reroute(m)
 	if d.chance(0.15) {
-		m.set("routing", pick(d, "ecmp", "random", "adaptive"))
+		m.set("routing", d.routing())
 	}
 	if l.losses {
 		m.set("loss", d.loss(l, uet))
@@ -262,4 +266,19 @@ func (d dice) size(most float64) string {
 		return fmt.Sprint(int(d.logarithmic(100, max(200, most))))
 	}
 	return fmt.Sprint(int(d.logarithmic(max(200, most/16), max(400, most))))
+}
+
+// routing draws a way of routing.
+func (d dice) routing() string {
+	loads := pick(d, "", "", ":metric=port", ":metric=path", ":levels=8", ":levels=4:full=50KB:refresh=1us")
+	switch word := pick(d, emulator.Routers.Names()...); word {
+	case "adaptive":
+		return word + loads
+	case "flowlet":
+		return fmt.Sprintf("flowlet:gap=%dns:table=%d:pick=%s", d.between(50, 20_000), d.between(1, 100), pick(d, "random", "least")) + loads
+	case "drill":
+		return fmt.Sprintf("drill:samples=%d:memory=%d", d.between(1, 3), d.between(0, 2)) + loads
+	default:
+		return word
+	}
 }
