@@ -1,6 +1,7 @@
 package congestion_test
 
 import (
+	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -18,6 +19,17 @@ var usual = congestion.Path{LineRateBps: 100e9, BaseRTT: 12 * us, MTU: 4160, MSS
 func TestConformance(t *testing.T) {
 	for _, e := range congestion.Registry.All() {
 		conformance.Test(t, e.Name)
+	}
+}
+
+// TestCurves: those of a new controller are kept once they lie in testdata/curves.
+func TestCurves(t *testing.T) {
+	for _, e := range congestion.Registry.All() {
+		t.Run(e.Name, func(t *testing.T) {
+			maker, _, err := congestion.Registry.Make(e.Name, nil)
+			require.NoError(t, err)
+			conformance.Curves(t, maker, filepath.Join("testdata", "curves", e.Name+".txt"))
+		})
 	}
 }
 

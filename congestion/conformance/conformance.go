@@ -1,10 +1,15 @@
 package conformance
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
+	"os"
+	"strings"
 	"testing"
 
 	"github.com/weft-transport/weft/congestion"
+	"github.com/weft-transport/weft/congestion/bottleneck"
 	"github.com/weft-transport/weft/transport/instant"
 )
 
@@ -55,13 +60,21 @@ func Test(t *testing.T, name string) {
 		for param, word := range g {
 			label += fmt.Sprintf(",%s=%s", param, word)
 		}
-		t.Run(label, func(t *testing.T) { TestMaker(t, maker) })
+		t.Run(label, func(t *testing.T) { test(t, maker) })
+		if g == nil {
+			score(t, maker)
+		}
 	}
 }
 
 // TestMaker does the same for the controllers of one Maker, registered or not.
 func TestMaker(t *testing.T, maker congestion.Maker) {
 	t.Helper()
+	test(t, maker)
+	score(t, maker)
+}
+
+func test(t *testing.T, maker congestion.Maker) {
 	for _, p := range Properties() {
 		t.Run(p.Name, func(t *testing.T) {
 			if err := p.Check(maker); err != nil {
@@ -69,6 +82,47 @@ func TestMaker(t *testing.T, maker congestion.Maker) {
 			}
 		})
 	}
+}
+
+// score logs how well the controller does in the standard setups.
+func score(t *testing.T, maker congestion.Maker) {
+	for _, s := range bottleneck.Standard() {
+		t.Logf("score, %s: %v", s.Name, bottleneck.Run(maker, s).Score())
+	}
+}
+
+// Curves holds what a controller does in the standard setups of package bottleneck against a file. One that is not there
+// is written, and the test fails to say so: look at it, and keep it. To have it written anew, remove it.
+func Curves(t *testing.T, maker congestion.Maker, file string) {
+	t.Helper()
+	var text strings.Builder
+	for _, s := range bottleneck.Standard() {
+		curve := bottleneck.Run(maker, s)
+		fmt.Fprintf(&text, "%s# %v\n\n", curve.Text(), curve.Score())
+	}
+	want, err := os.ReadFile(file)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		if err := os.WriteFile(file, []byte(text.String()), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		t.Errorf("%s was not there; it is written now", file)
+	case err != nil:
+		t.Fatal(err)
+	case string(want) != text.String():
+		t.Errorf("%s says otherwise; remove it to have it written anew. %s", file, firstDifference(string(want), text.String()))
+	}
+}
+
+// firstDifference shows the first line that differs.
+func firstDifference(want, got string) string {
+	w, g := strings.Split(want, "\n"), strings.Split(got, "\n")
+	for i := range g {
+		if i >= len(w) || w[i] != g[i] {
+			return fmt.Sprintf("Line %d is now:\n%s\nand was:\n%s", i+1, g[i], strings.Join(w[min(i, len(w)):min(i+1, len(w))], ""))
+		}
+	}
+	return fmt.Sprintf("It has %d lines too many.", len(w)-len(g))
 }
 
 // usual is the path of the properties that need only one.

@@ -16,5 +16,5 @@
 //
 // What a controller declares are its congestion.Traits; one that is no congestion.Declarer is held to the usual ones.
 // How fast flows converge and how fairly they share is not judged but scored, in the log of the
-// test: see package bottleneck.
+// test: see package bottleneck. Curves keeps what a controller does there in a file.
 package conformance

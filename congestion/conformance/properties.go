@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/weft-transport/weft/congestion"
+	"github.com/weft-transport/weft/congestion/bottleneck"
 	"github.com/weft-transport/weft/transport/instant"
 )
 
@@ -202,6 +203,17 @@ func checkStarvation(maker congestion.Maker) error {
 		if low := n.speed(); !n.regains(before / 2) {
 			return fmt.Errorf("%s: %s after 1000 round trips of loss; %d of fair weather led to %s, half of %s was to be reached",
 				describe(path), gbps(low), recovery, gbps(n.speed()), gbps(before))
+		}
+	}
+	return checkShares(maker)
+}
+
+// checkShares lets four flows share a queue and wants a twentieth of an even share for each.
+func checkShares(maker congestion.Maker) error {
+	for _, path := range []congestion.Path{usual, without(usual)} {
+		score := bottleneck.Run(maker, bottleneck.Setup{Path: path, Flows: 4, Rounds: 400}).Score()
+		if score.Least < 0.05 {
+			return fmt.Errorf("%s: of four flows through one queue, one gets %.3f of an even share", describe(path), score.Least)
 		}
 	}
 	return nil
