@@ -35,7 +35,7 @@ var arrows = []struct {
 	{"transport/wire/encap", []string{"transport/wire"}, "encapsulation knows the headers of IP, and of what it carries the port and the checksum"},
 	{"transport/core", []string{"transport/instant", "transport/param", "transport/prefetch", "transport/splitmix", "transport/wire", "congestion", "spray"}, "the protocol knows neither clock nor socket nor fabric"},
 	{"transport/udp", []string{"transport/instant", "transport/core", "transport/wire"}, "the socket carrier knows the seam and the formats, not what a PDC is"},
-	{"emulator", []string{"transport/instant", "transport/param", "transport/prefetch", "transport/splitmix", "transport/core"}, "the fabric knows the seam, not the protocols"},
+	{"emulator", []string{"transport/instant", "transport/param", "transport/prefetch", "transport/splitmix", "transport/core", "emulator/netem"}, "the fabric knows the seam, not the protocols"},
 	{"transport", []string{"transport", "congestion", "spray"}, "the library brings core and sockets together, and knows no fabric"},
 	{"emulator/netem", []string{"transport/instant"}, "an impairment knows packets by their size"},
 	{"emulator/virtual", []string{"emulator", "transport/instant", "transport/core"}, "applications bring their own protocol"},

@@ -25,6 +25,7 @@ const (
 	takeSample
 	repairSwitch
 	recomputeAll
+	releaseShaped
 )
 
 type action struct {
@@ -112,6 +113,9 @@ func (f *Fabric) act(a appointment) {
 		f.unblock(a.link, int(a.class))
 	case creditBack:
 		f.regainCredit(a.link, int(a.class), a.bytes)
+	case releaseShaped:
+		f.shapers[a.link].due = Never
+		f.unshape(a.link)
 	case takeSample:
 		f.sample()
 	case repairSwitch:

@@ -51,8 +51,8 @@ func (f *Fabric) Audit() error {
 	for _, n := range f.totals.Dropped {
 		dropped += n
 	}
-	if held := uint64(f.packets.live); f.totals.Sent != f.totals.Delivered+dropped+held {
-		return fmt.Errorf("packets: %d sent, but %d delivered, %d dropped and %d under way", f.totals.Sent, f.totals.Delivered, dropped, held)
+	if held := uint64(f.packets.live); f.totals.Sent+f.totals.Duplicated != f.totals.Delivered+dropped+held {
+		return fmt.Errorf("packets: %d sent and %d made by links, but %d delivered, %d dropped and %d under way", f.totals.Sent, f.totals.Duplicated, f.totals.Delivered, dropped, held)
 	}
 	onWires, err := f.auditWires()
 	if err != nil {
@@ -62,8 +62,14 @@ func (f *Fabric) Audit() error {
 	if err != nil {
 		return err
 	}
-	if onWires+inQueues != f.packets.live {
-		return fmt.Errorf("packets: %d on wires and %d in queues, but %d under way", onWires, inQueues, f.packets.live)
+	inShapers := 0
+	for _, s := range f.shapers {
+		if s != nil {
+			inShapers += s.held
+		}
+	}
+	if onWires+inQueues+inShapers != f.packets.live {
+		return fmt.Errorf("packets: %d on wires, %d in queues and %d delayed, but %d under way", onWires, inQueues, inShapers, f.packets.live)
 	}
 	for _, audit := range [...]func() error{f.auditPorts, f.auditPauses, f.auditCredits, f.auditTimers} {
 		if err := audit(); err != nil {

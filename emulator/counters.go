@@ -24,6 +24,7 @@ type Totals struct {
 	Sent          uint64 // by hosts
 	DataSent      uint64 // of these, packets with message bytes
 	Delivered     uint64 // to hosts, trimmed ones included
+	Duplicated    uint64 // made by links: second copies of packets
 	Dropped       [dropReasons]uint64
 	DataDropped   uint64 // of the dropped, packets with message bytes; not those that had been trimmed, which are counted as such
 	Corrupted     uint64 // damaged on the way; delivered, for the checksum to find

@@ -59,6 +59,7 @@ const (
 	fromHost                    // leads from a host: the card pulls from its Stack
 	impaired                    // has a loss model
 	downNow                     // the cable is cut: what is sent is lost
+	shaped                      // has a netem
 )
 
 func (p *port) serialise(bytes int64) Time { return Time(bytes * p.psPerByte >> 16) }
@@ -86,6 +87,7 @@ type Fabric struct {
 	switches []buffer
 	ingress  []ingress     // by link and class: what arrived by that link and is still buffered
 	lossy    []*impairment // by link; nil without a loss model
+	shapers  []*shaper     // by link; nil without a netem
 	credit   []int64       // by link and class: bytes that may still be sent; only for classes with credits
 	since    []Time        // by link and class: paused since; Never if not
 	control  agenda
@@ -156,6 +158,9 @@ func New(n *Network, cfg Config) (*Fabric, error) {
 		return nil, err
 	}
 	if err := f.buildRouting(); err != nil {
+		return nil, err
+	}
+	if err := f.shapeLinks(); err != nil {
 		return nil, err
 	}
 	f.buildCalendar()
@@ -287,14 +292,20 @@ func (f *Fabric) arrive(link int32) {
 	if p.wireHead != 0 {
 		f.cal.schedule(uint32(link), r.after)
 	}
-	if p.state&(impaired|downNow) != 0 && f.lost(link, i) {
+	if p.state&(impaired|downNow|shaped) != 0 && f.intercept(link, i) {
 		return
 	}
+	f.crossed(link, i)
+}
+
+// crossed takes a packet on that has come through a link whole.
+func (f *Fabric) crossed(link int32, i uint32) {
 	if f.tap != nil {
 		f.tap.show(f, Crossed, link, i)
 	}
+	p := &f.ports[link]
 	if p.state&toHost != 0 {
-		if f.plan.credit>>r.class&1 != 0 {
+		if r := &f.packets.records[i]; f.plan.credit>>r.class&1 != 0 {
 			f.returnCredit(link, r)
 		}
 		f.deliver(int(p.to), i)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"sync"
 
+	"github.com/weft-transport/weft/emulator/netem"
 	"github.com/weft-transport/weft/transport/instant"
 	"github.com/weft-transport/weft/transport/param"
 )
@@ -26,6 +27,7 @@ type LinkSpec struct {
 	Tier     uint8 // 0: host links; 1: leaf to the tier above; 2: next
 	Up       bool  // away from hosts
 	Name     string
+	Netem    *netem.Params // what packets meet at the far end, apart from queues; nil: nothing
 }
 
 // A Network is the graph that a topology builds. Hosts have one link up per port (rail); routes

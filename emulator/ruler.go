@@ -49,6 +49,9 @@ func (r *Ruler) OneWay(from, to int, wireBytes int64) Time {
 	r.each(from, to, func(l int32) {
 		link := &r.net.Links[l]
 		sum += Serialisation(wireBytes, link.RateBps) + link.Delay
+		if link.Netem != nil {
+			sum += link.Netem.Usual(int(wireBytes))
+		}
 		if int(link.To) >= r.net.Hosts {
 			sum += r.net.SwitchDelay
 		}
@@ -66,7 +69,12 @@ func (r *Ruler) Hops(from, to int) int {
 // Rate returns the rate of the slowest link of the way, in bits per second.
 func (r *Ruler) Rate(from, to int) int64 {
 	rate := int64(1) << 62
-	r.each(from, to, func(l int32) { rate = min(rate, r.net.Links[l].RateBps) })
+	r.each(from, to, func(l int32) {
+		rate = min(rate, r.net.Links[l].RateBps)
+		if n := r.net.Links[l].Netem; n != nil && n.RateBps > 0 {
+			rate = min(rate, n.RateBps)
+		}
+	})
 	return rate
 }
 

@@ -35,8 +35,8 @@ func (p *play) audit() error {
 		return fmt.Errorf("hosts found %d packets damaged, links damaged %d", sum.CorruptDropped, t.Corrupted)
 	case sum.Malformed > 0 && t.Corrupted == 0 && sum.MessagesFailed == 0:
 		return fmt.Errorf("hosts could not read %d packets, and links damaged none", sum.Malformed)
-	case sum.Duplicates > sum.Retransmits:
-		return fmt.Errorf("%d packets arrived twice, of %d that were sent again", sum.Duplicates, sum.Retransmits)
+	case sum.Duplicates > sum.Retransmits+t.Duplicated:
+		return fmt.Errorf("%d packets arrived twice, of %d that were sent again and %d that links doubled", sum.Duplicates, sum.Retransmits, t.Duplicated)
 	}
 	if err := p.auditMessages(&sum); err != nil {
 		return err
@@ -99,7 +99,7 @@ func (p *play) runDry(ctx context.Context, baseRTT instant.Time) error {
 // underWay returns how many packets are in the fabric.
 func (p *play) underWay() uint64 {
 	t := p.fabric.Totals()
-	n := t.Sent - t.Delivered
+	n := t.Sent + t.Duplicated - t.Delivered
 	for _, dropped := range t.Dropped {
 		n -= dropped
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/weft-transport/weft/emulator/netem"
 	"github.com/weft-transport/weft/transport/instant"
 )
 
@@ -14,6 +15,7 @@ type Loss struct {
 	Corrupt float64 // probability that a full packet arrives damaged and fails its checksum
 	Every   int64   // every n-th data packet is lost; 0: none
 	Burst   Burst
+	Netem   string // what a packet meets at the far end, as tc writes it; its delay and rate count in round trips and ideals
 }
 
 // IsZero tells whether nothing is lost.
@@ -80,6 +82,7 @@ func readLosses(r *reader, f *Fabric) {
 		f.LinkLoss = append(f.LinkLoss, l)
 	}
 	r.done()
+	f.shapeLinks()
 }
 
 func readLoss(r *reader) Loss {
@@ -88,6 +91,31 @@ func readLoss(r *reader) Loss {
 		Corrupt: r.fraction("corrupt", 0),
 		Every:   r.whole("every", 0, 0, 1<<40),
 		Burst:   readBurst(r.mapping("burst")),
+		Netem:   readNetem(r),
+	}
+}
+
+// readNetem reads a line of tc, and returns it as netem writes it.
+func readNetem(r *reader) string {
+	line := r.text("netem", "")
+	p, err := netem.Parse(line, nil)
+	if err != nil {
+		r.fail(r.node.Child("netem"), "netem", err.Error())
+	}
+	return p.String()
+}
+
+// shapeLinks gives the links of the network their netems.
+func (f *Fabric) shapeLinks() {
+	for i, l := range f.LossByLink() {
+		if l.Netem == "" {
+			continue
+		}
+		p, err := netem.Parse(l.Netem, nil)
+		if err != nil {
+			panic(err) // what netem writes it reads
+		}
+		f.Network.Links[i].Netem = &p
 	}
 }
 

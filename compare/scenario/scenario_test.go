@@ -103,3 +103,22 @@ func TestSet(t *testing.T) {
 	require.Equal(t, "h0-tor0", s.Faults[0].Link)
 	require.Len(t, s.Protocols, 3)
 }
+
+func TestANetemBelongsToItsLinks(t *testing.T) {
+	s := readOne(t, `
+name: shaped
+fabric: {topology: leafspine, hosts: 4, loss: {links: [{link: "leaf0-spine0", oneway: true, netem: "delay 2ms 100us drop 1%"}]}}
+workload: {kind: permutation, size: 1KiB}
+protocols: [uet]
+`)
+	const line = "delay 2ms 100us loss 1%"
+	shaped := 0
+	for _, l := range s.Fabric.Network.Links {
+		if l.Netem != nil {
+			shaped++
+			require.Equal(t, line, l.Netem.String())
+		}
+	}
+	require.Equal(t, 1, shaped)
+	require.Contains(t, s.Show(), line)
+}

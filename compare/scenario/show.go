@@ -132,6 +132,9 @@ func (l Loss) show(n *Node) {
 		burst.Put("lossBad", scalar(formatFloat(b.LossBad)))
 		n.Put("burst", burst)
 	}
+	if l.Netem != "" {
+		n.Put("netem", scalar(l.Netem))
+	}
 }
 
 // show writes the fields that the kind of the fault has.

@@ -35,6 +35,7 @@ const (
 	Duplicated
 	Corrupted
 	Reordered // leaves at once, ahead of those that wait
+	CopyLost  // of Duplicated: the second copy was lost, or found no room
 )
 
 // Stats count what a model did.
@@ -116,7 +117,9 @@ func (m *Model) Enqueue(now Time, p Packet) Fate {
 			fate |= Marked
 			m.stats.Marked++
 		} else {
-			copies--
+			if copies--; copies > 0 {
+				fate |= CopyLost // one of two is lost, and that is the second
+			}
 			fate |= Lost
 			m.stats.Lost++
 		}
@@ -133,6 +136,9 @@ func (m *Model) admit(now Time, p Packet, copies int, marked bool) (fate Fate) {
 	m.harm(&d, &fate)
 	if len(m.waiting) >= m.p.Limit {
 		m.stats.Overflowed += uint64(copies)
+		if copies > 1 {
+			fate |= CopyLost
+		}
 		return fate | Overflowed
 	}
 	if copies > 1 {
@@ -142,11 +148,13 @@ func (m *Model) admit(now Time, p Packet, copies int, marked bool) (fate Fate) {
 		switch {
 		case lost && !second.Marked:
 			m.stats.Lost++
+			fate |= CopyLost
 		default:
 			var own Fate
 			m.harm(&second, &own)
 			if len(m.waiting) >= m.p.Limit {
 				m.stats.Overflowed++
+				fate |= CopyLost
 				break
 			}
 			m.hold(now, second, &own)
@@ -184,7 +192,7 @@ func (m *Model) hold(now Time, d Departure, fate *Fate) {
 			delay = max(0, delay-(m.last-now))
 			from = m.last
 		}
-		delay += m.onWire(d.bytes)
+		delay += m.p.onWire(d.bytes)
 	}
 	d.At = max(from+delay, now)
 	if !m.p.FreeOrder {
@@ -235,13 +243,21 @@ func draw(mean, deviation Time, t *Table, c *correlated, g *generator) Time {
 	return Time(part/tableScale+sigma/tableScale*x+mu) * instant.Nanosecond
 }
 
+// Usual returns how long a packet takes when nothing is ahead of it and no jitter delays it.
+func (p *Params) Usual(bytes int) Time {
+	return p.Delay + p.onWire(bytes)
+}
+
 // onWire is how long a packet takes at the rate, in whole nanoseconds as the kernel counts.
-func (m *Model) onWire(bytes int) Time {
-	n := max(0, int64(bytes+m.p.Overhead))
-	if cell := int64(m.p.CellBytes); cell > 0 {
-		n = (n + cell - 1) / cell * (cell + int64(m.p.CellOverhead))
+func (p *Params) onWire(bytes int) Time {
+	if p.RateBps == 0 {
+		return 0
 	}
-	return Time(n*8*int64(instant.Second/instant.Nanosecond)/m.p.RateBps) * instant.Nanosecond
+	n := max(0, int64(bytes+p.Overhead))
+	if cell := int64(p.CellBytes); cell > 0 {
+		n = (n + cell - 1) / cell * (cell + int64(p.CellOverhead))
+	}
+	return Time(n*8*int64(instant.Second/instant.Nanosecond)/p.RateBps) * instant.Nanosecond
 }
 
 // Deadline returns when Dequeue has a packet next, Never if none is held.
