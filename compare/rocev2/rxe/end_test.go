@@ -74,18 +74,18 @@ type end struct {
 
 var _, _ side = (*end)(nil), (*guest)(nil)
 
-// openEnd makes our end for a path MTU.
-func openEnd(t testing.TB, own netip.Addr, mtu int64, change func(*rocev2.Config)) *end {
+// openEnd makes our end.
+func openEnd(t testing.TB, own netip.Addr, c conditions) *end {
 	e := &end{t: t, memory: make([]byte, memoryBytes), done: make(chan rocev2.Completion, 1<<12)}
 	var err error
 	e.carrier, err = udp.Listen(udp.Config{Local: []netip.AddrPort{netip.AddrPortFrom(own, 0)}, Format: sockets.Format{}, OnePerAddress: true,
 		Refuse: true, NoGSO: true, Spin: -1})
 	require.NoError(t, err)
 	t.Cleanup(func() { e.carrier.Close() })
-	config := rocev2.Config{Path: congestion.Path{LineRateBps: 10e9, BaseRTT: instant.Millisecond, MTU: mtu + 100, MSS: mtu}, Control: 1,
-		Remote: e.carrier.Remote, MaxOutstanding: 32, RetryCount: -1, RNRTimer: rnrCode}
-	if change != nil {
-		change(&config)
+	config := rocev2.Config{Path: congestion.Path{LineRateBps: 10e9, BaseRTT: instant.Millisecond, MTU: c.mtu + 100, MSS: c.mtu}, Control: 1,
+		Remote: e.carrier.Remote, MaxOutstanding: 32, RetryCount: c.retries, RNRRetry: c.rnrRetries, RNRTimer: rnrCode}
+	if c.retries == forever {
+		config.RetryCount = -1
 	}
 	e.host, err = rocev2.New(e.carrier.Self(), config)
 	require.NoError(t, err)

@@ -35,18 +35,57 @@ func TestKernel(t *testing.T) {
 	l := &lab{own: own, cable: openGateway(t, own, own.Next(), socket)}
 	l.guest = boot(t, dir, socket, own.Next(), own)
 	t.Run("exchange", l.exchanges)
+	t.Run("not ready", l.notReady)
+	t.Run("refused", l.refused)
+	t.Run("sparse", l.sparse)
+	t.Run("dark", l.dark)
+	t.Run("gives up", l.givesUp)
 }
 
 // meet connects our end and the kernel's.
-func (l *lab) meet(t *testing.T, c conditions, change func(*rocev2.Config)) *end {
+func (l *lab) meet(t *testing.T, c conditions) *end {
 	l.seed++
 	l.cable.weather(c, l.seed)
 	l.guest.t = t
-	e := openEnd(t, l.own, c.mtu, change)
+	e := openEnd(t, l.own, c)
 	e.connect(c, l.cable.their.String(), l.guest.connect(c, ourQPN))
 	e.meet(l.guest.place())
 	l.guest.meet(e.place())
 	return e
+}
+
+// roles are who asks and who answers on a new connection.
+type roles struct {
+	asks, answers side
+	cable         *gateway
+	requests      int // direction of requests
+}
+
+// tallies returns what went in the directions of requests and of answers.
+func (r *roles) tallies() (asked, answered tally) {
+	out, in := r.cable.tallies()
+	if r.requests == outward {
+		return out, in
+	}
+	return in, out
+}
+
+// roles lets test run with our end as requester, and as responder.
+func (l *lab) roles(t *testing.T, name string, c conditions, test func(*testing.T, roles)) {
+	for _, requests := range []int{outward, inward} {
+		t.Run(fmt.Sprintf("%s/%s", name, [...]string{"requester", "responder"}[requests]), func(t *testing.T) {
+			var r roles
+			if e := l.meet(t, c); requests == outward {
+				r = roles{e, l.guest, l.cable, requests}
+			} else {
+				r = roles{l.guest, e, l.cable, requests}
+			}
+			test(t, r)
+			out, in := l.cable.tallies()
+			require.Zero(t, out.damaged, "ICRCs of ours")
+			require.Zero(t, in.damaged, "ICRCs of the kernel")
+		})
+	}
 }
 
 // Memory of both ends: what is sent, and what is written to.
@@ -63,43 +102,30 @@ func (l *lab) exchanges(t *testing.T) {
 		most uint64 // bytes of a message
 		conditions
 	}{
-		{"clean", 1<<20 - 3, conditions{mtu: 1024, ourPSN: 0x100, guestPSN: 0x200}},
-		{"MTU 4096, PSNs wrap", 1<<20 + 1, conditions{mtu: 4096, ourPSN: 0xfffff0, guestPSN: 0xfffff8}},
-		{"1 % loss, PSNs wrap", 1<<20 - 3, conditions{mtu: 1024, loss: 0.01, ourPSN: 0xffff00, guestPSN: 0xfffe00}},
-		{"1 % loss, MTU 256", 100_001, conditions{mtu: 256, loss: 0.01, ourPSN: 0x100, guestPSN: 0x200}},
+		{"clean", 1<<20 - 3, conditions{retries: forever, rnrRetries: forever, mtu: 1024, ourPSN: 0x100, guestPSN: 0x200}},
+		{"MTU 4096, PSNs wrap", 1<<20 + 1, conditions{retries: forever, rnrRetries: forever, mtu: 4096, ourPSN: 0xfffff0, guestPSN: 0xfffff8}},
+		{"1 % loss, PSNs wrap", 1<<20 - 3, conditions{retries: forever, rnrRetries: forever, mtu: 1024, loss: 0.01, ourPSN: 0xffff00, guestPSN: 0xfffe00}},
+		{"1 % loss, MTU 256", 100_001, conditions{retries: forever, rnrRetries: forever, mtu: 256, loss: 0.01, ourPSN: 0x100, guestPSN: 0x200}},
 	} {
-		for _, role := range []string{"requester", "responder"} {
-			t.Run(c.name+"/"+role, func(t *testing.T) {
-				e := l.meet(t, c.conditions, nil)
-				x := exchange{t: t, sizes: sizes(uint64(c.mtu), c.most), asks: e, answers: l.guest}
-				if role == "responder" {
-					x.asks, x.answers = l.guest, e
-				}
-				x.run()
-				out, in := l.cable.tallies()
-				t.Logf("%d operations, %d bytes; to the kernel: %v; from it: %v", x.operations, x.bytes, &out, &in)
-				require.Zero(t, out.damaged, "ICRCs of ours")
-				require.Zero(t, in.damaged, "ICRCs of the kernel")
-				answered := in
-				if role == "responder" {
-					answered = out
-				}
-				require.EqualValues(t, x.operations, answered.msn, "the MSN counts operations")
-				if c.loss > 0 {
-					require.NotZero(t, out.lost)
-					require.NotZero(t, in.lost)
-				}
-			})
-		}
+		l.roles(t, c.name, c.conditions, func(t *testing.T, r roles) {
+			x := exchange{roles: r, t: t, sizes: sizes(uint64(c.mtu), c.most)}
+			x.run()
+			asked, answered := r.tallies()
+			require.EqualValues(t, x.operations, answered.msn, "the MSN counts operations")
+			t.Logf("%d operations, %d bytes; requests: %v; answers: %v", x.operations, x.bytes, &asked, &answered)
+			if c.loss > 0 {
+				require.NotZero(t, asked.lost)
+				require.NotZero(t, answered.lost)
+			}
+		})
 	}
 }
 
 // An exchange is every operation from one side to the other.
 type exchange struct {
+	roles
 	t          *testing.T
 	sizes      []uint64
-	asks       side
-	answers    side
 	operations int
 	bytes      uint64
 	seed       uint64

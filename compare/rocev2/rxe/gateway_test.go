@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"net"
 	"net/netip"
@@ -39,7 +40,7 @@ type gateway struct {
 	mu   sync.Mutex
 	mtu  int64
 	loss float64
-	dark [2]int // packets to lose from now on
+	lose func(direction int, v *wire.Datagram) bool // beside that; nil: nothing
 	dice [2]*rand.Rand
 	seen [2]tally
 }
@@ -49,8 +50,7 @@ type tally struct {
 	packets, lost, damaged int
 	again                  int // requests that had been sent before
 	askedAck               int
-	next                   wire.PSN // behind the last request that is not one of these
-	opcodes                map[wire.Opcode]int
+	next                   wire.PSN              // behind the last request that is not one of these
 	answers                map[wire.Syndrome]int // by kind; ACKs whatever their credits
 	msn                    uint32                // of the latest answer that arrived
 }
@@ -101,37 +101,27 @@ func openGateway(t testing.TB, our, their netip.Addr, socket string) *gateway {
 func (g *gateway) weather(c conditions, seed uint64) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.mtu, g.loss, g.dark = c.mtu, c.loss, [2]int{}
+	g.mtu, g.loss, g.lose = c.mtu, c.loss, nil
 	for d := range g.dice {
 		g.dice[d] = rand.New(rand.NewPCG(seed, uint64(d)))
-		g.seen[d] = tally{opcodes: map[wire.Opcode]int{}, answers: map[wire.Syndrome]int{}, next: [...]wire.PSN{c.ourPSN, c.guestPSN}[d]}
+		g.seen[d] = tally{answers: map[wire.Syndrome]int{}, next: [...]wire.PSN{c.ourPSN, c.guestPSN}[d]}
 	}
 }
 
-// darken loses the next n packets of a direction.
-func (g *gateway) darken(direction, n int) {
+// loses sets what else is lost from now on.
+func (g *gateway) loses(lose func(direction int, v *wire.Datagram) bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.dark[direction] = n
+	g.lose = lose
 }
 
 // tallies returns what was seen so far.
 func (g *gateway) tallies() (out, in tally) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return g.seen[outward].copy(), g.seen[inward].copy()
-}
-
-func (s tally) copy() tally {
-	opcodes, answers := map[wire.Opcode]int{}, map[wire.Syndrome]int{}
-	for k, n := range s.opcodes {
-		opcodes[k] = n
-	}
-	for k, n := range s.answers {
-		answers[k] = n
-	}
-	s.opcodes, s.answers = opcodes, answers
-	return s
+	out, in = g.seen[outward], g.seen[inward]
+	out.answers, in.answers = maps.Clone(out.answers), maps.Clone(in.answers)
+	return out, in
 }
 
 // passes counts a datagram, which starts with the IP header, and tells whether it arrives.
@@ -147,14 +137,12 @@ func (g *gateway) passes(direction int, b []byte) bool {
 		return false
 	}
 	lost := g.dice[direction].Float64() < g.loss
-	if g.dark[direction] > 0 {
-		g.dark[direction]--
+	if g.lose != nil && g.lose(direction, &v) {
 		lost = true
 	}
 	if lost {
 		s.lost++
 	}
-	s.opcodes[v.Opcode]++
 	if v.AckReq {
 		s.askedAck++
 	}

@@ -3,8 +3,9 @@
 //
 //	peer HOST PORT ADDRESS PEER      control line; our IPv4 address on eth0, and who queue pairs connect to
 //
-//	qp QPN PSN OWNPSN MTU RNR        a new reliable connection to QPN: first PSNs of both, path MTU code, RNR timer code
-//	                                 -> ok QPN RKEY ADDRESS
+//	qp QPN PSN OWNPSN MTU RNR RETRY RNRRETRY
+//	                                 a new reliable connection to QPN: first PSNs of both, code of path MTU, of the wait that
+//	                                 RNR NAKs ask for, and both retry counts -> ok QPN RKEY ADDRESS
 //	recv ID AT LENGTH                posts a receive
 //	VERB ID AT LENGTH ADDRESS RKEY ADD COMPARE      posts send, sendimm, write, writeimm, read, fadd or cswap
 //	wait                             -> wc ID STATUS OPCODE LENGTH, of the next completion
@@ -108,7 +109,7 @@ found:
 		die("memory region");
 }
 
-static int connect_pair(unsigned long qpn, unsigned long psn, unsigned long own_psn, unsigned long mtu, unsigned long rnr)
+static int connect_pair(const unsigned long *n)
 {
 	struct ibv_wc gone;
 	if (pair)
@@ -124,13 +125,13 @@ static int connect_pair(unsigned long qpn, unsigned long psn, unsigned long own_
 	int bad = ibv_modify_qp(pair, &a, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS);
 	if (bad)
 		return bad;
-	a = (struct ibv_qp_attr){.qp_state = IBV_QPS_RTR, .path_mtu = mtu, .dest_qp_num = qpn, .rq_psn = psn, .max_dest_rd_atomic = reads,
-		.min_rnr_timer = rnr, .ah_attr = {.is_global = 1, .port_num = 1, .grh = {.dgid = other, .sgid_index = gid_index, .hop_limit = 64}}};
+	a = (struct ibv_qp_attr){.qp_state = IBV_QPS_RTR, .path_mtu = n[3], .dest_qp_num = n[0], .rq_psn = n[1], .max_dest_rd_atomic = reads,
+		.min_rnr_timer = n[4], .ah_attr = {.is_global = 1, .port_num = 1, .grh = {.dgid = other, .sgid_index = gid_index, .hop_limit = 64}}};
 	bad = ibv_modify_qp(pair, &a, IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN | IBV_QP_MAX_DEST_RD_ATOMIC |
 		IBV_QP_MIN_RNR_TIMER);
 	if (bad)
 		return bad;
-	a = (struct ibv_qp_attr){.qp_state = IBV_QPS_RTS, .sq_psn = own_psn, .timeout = 14, .retry_cnt = 7, .rnr_retry = 7, .max_rd_atomic = reads};
+	a = (struct ibv_qp_attr){.qp_state = IBV_QPS_RTS, .sq_psn = n[2], .timeout = 14, .retry_cnt = n[5], .rnr_retry = n[6], .max_rd_atomic = reads};
 	return ibv_modify_qp(pair, &a, IBV_QP_STATE | IBV_QP_SQ_PSN | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_MAX_QP_RD_ATOMIC);
 }
 
@@ -202,7 +203,7 @@ static void answer(FILE *line, const char *verb, const unsigned long *n)
 {
 	int bad = 0;
 	if (!strcmp(verb, "qp")) {
-		if (!(bad = connect_pair(n[0], n[1], n[2], n[3], n[4]))) {
+		if (!(bad = connect_pair(n))) {
 			fprintf(line, "ok %x %x %lx\n", pair->qp_num, region->rkey, (unsigned long)memory);
 			return;
 		}
