@@ -87,7 +87,7 @@ func Run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 			"Ctrl-C stops runs cleanly and keeps what is finished; a second one ends the program at once."),
 		kong.Writers(stdout, stderr), kong.Exit(func(code int) { exited = code }),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
-		kong.Vars{"perfCompared": perf.DefaultProtocols(), "perfProtocols": strings.Join(perf.Protocols.Names(), ", "), "version": weft.Version + " " + campaign.SourceHash(), "filter": dissect.FilterHelp,
+		kong.Vars{"perfCompared": perf.DefaultProtocols(), "collectives": strings.Join(perf.Collectives, ", "), "perfProtocols": strings.Join(perf.Protocols.Names(), ", "), "version": weft.Version + " " + campaign.SourceHash(), "filter": dissect.FilterHelp,
 			"trimmed": fmt.Sprintf("%d,%d", capture.Rules.Trimmed, capture.Rules.TrimmedLastHop)}, kong.Bind(a))
 	if len(args) == 0 {
 		args = []string{"--help"}

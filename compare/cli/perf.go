@@ -16,9 +16,11 @@ import (
 )
 
 type perfCmd struct {
-	Server  perfServerCmd  `cmd:"" help:"Wait for clients and do the other half of what they measure."`
-	Client  perfClientCmd  `cmd:"" help:"Measure bandwidth, latency or message rate with a server."`
-	Compare perfCompareCmd `cmd:"" help:"Measure several protocols in turns between two processes of this machine, and set the results beside each other."`
+	Server     perfServerCmd     `cmd:"" help:"Wait for clients and do the other half of what they measure."`
+	Client     perfClientCmd     `cmd:"" help:"Measure bandwidth, latency or message rate with a server."`
+	Allreduce  perfAllreduceCmd  `cmd:"" help:"Measure all-reduce among several processes or hosts."`
+	Collective perfCollectiveCmd `cmd:"" help:"Measure another collective operation: all-gather, reduce-scatter, all-to-all, broadcast, barrier."`
+	Compare    perfCompareCmd    `cmd:"" help:"Measure several protocols in turns between two processes of this machine, and set the results beside each other."`
 }
 
 type perfServerCmd struct {
@@ -56,6 +58,11 @@ type testFlags struct {
 	Both       bool   `short:"b" aliases:"bidirectional,bidir" help:"Both ends begin operations." xor:"direction"`
 	DataPort   uint16 `help:"UDP or TCP port of the server for data; 0: a free one." default:"0"`
 
+	weatherFlags
+}
+
+// weatherFlags make the network worse.
+type weatherFlags struct {
 	Loss      string `help:"Share of packets that are lost at each end, for example 1%." placeholder:"SHARE"`
 	Delay     string `help:"Time that each packet takes longer in each direction, for example 1ms." placeholder:"TIME"`
 	Reorder   string `help:"Share of packets that come later than others by --reorder-by." placeholder:"SHARE"`
@@ -199,31 +206,40 @@ func (f *testFlags) base() (t perf.Test, err error) {
 	for _, d := range [...]struct {
 		name, text string
 		into       *time.Duration
-	}{{"--duration", f.Duration, &t.Duration}, {"--warmup", f.Warmup, &t.Warmup}, {"--delay", f.Delay, &t.Impairment.Delay}} {
+	}{{"--duration", f.Duration, &t.Duration}, {"--warmup", f.Warmup, &t.Warmup}} {
 		if *d.into, err = seconds(d.name, d.text); err != nil {
 			return t, err
 		}
 	}
+	t.Impairment, err = f.weather()
+	return t, err
+}
+
+// weather reads what the network is made to do.
+func (f *weatherFlags) weather() (m perf.Impairment, err error) {
+	if m.Delay, err = seconds("--delay", f.Delay); err != nil {
+		return m, err
+	}
 	for _, s := range [...]struct {
 		name, text string
 		into       *float64
-	}{{"--loss", f.Loss, &t.Impairment.Loss}, {"--reorder", f.Reorder, &t.Impairment.Reorder}, {"--duplicate", f.Duplicate, &t.Impairment.Duplicate}} {
+	}{{"--loss", f.Loss, &m.Loss}, {"--reorder", f.Reorder, &m.Reorder}, {"--duplicate", f.Duplicate, &m.Duplicate}} {
 		if s.text == "" {
 			continue
 		}
 		if *s.into, err = param.ParseFraction(s.text); err != nil {
-			return t, fmt.Errorf("%s: %w", s.name, err)
+			return m, fmt.Errorf("%s: %w", s.name, err)
 		}
 	}
-	if t.Impairment.Reorder > 0 {
-		if t.Impairment.ReorderBy, err = seconds("--reorder-by", f.ReorderBy); err != nil {
-			return t, err
+	if m.Reorder > 0 {
+		if m.ReorderBy, err = seconds("--reorder-by", f.ReorderBy); err != nil {
+			return m, err
 		}
 	}
-	if t.Impairment.On() {
-		t.Impairment.Seed = f.Seed
+	if m.On() {
+		m.Seed = f.Seed
 	}
-	return t, nil
+	return m, nil
 }
 
 // sizes reads --size and --all.
@@ -243,17 +259,7 @@ func (f *testFlags) sizes(metric string) (sizes []int, err error) {
 	case f.Size == "":
 		return []int{64}, nil
 	}
-	for _, text := range strings.Split(f.Size, ",") {
-		s, err := param.ParseSize(text)
-		if err == nil && s.BDP > 0 {
-			err = errors.New("a BDP is not known here; expected bytes")
-		}
-		if err != nil {
-			return nil, fmt.Errorf("--size: %w", err)
-		}
-		sizes = append(sizes, int(min(s.Bytes, 1<<40)))
-	}
-	return sizes, nil
+	return readSizes(f.Size)
 }
 
 // seconds reads a time; a number alone is seconds, as in tools that people know.

@@ -38,8 +38,8 @@ const (
 )
 
 // newBadConn starts to read from c if m does anything.
-func newBadConn(c *net.UDPConn, m Impairment, server bool) *badConn {
-	b := &badConn{PacketConn: c, socket: c, weather: m.weather(server), ready: make(chan lateArrival, badReady), wake: make(chan struct{}, 1), closed: make(chan struct{})}
+func newBadConn(c *net.UDPConn, m Impairment, stream uint64) *badConn {
+	b := &badConn{PacketConn: c, socket: c, weather: m.weather(stream), ready: make(chan lateArrival, badReady), wake: make(chan struct{}, 1), closed: make(chan struct{})}
 	if m.On() {
 		go b.read()
 		go b.release()

@@ -31,6 +31,13 @@ const (
 	sayUsage    = "usage"    // who did not, after "end"
 	sayDone     = "done"     // client, then server: the test is over
 	sayError    = "error"    // either: it cannot go on
+
+	// Between rank 0 and another; after "offer" come all names, and after the last batch "done".
+	sayJoin     = "join"     // the other: which one it is
+	sayJob      = "job"      // rank 0: what is measured
+	sayNames    = "names"    // rank 0: the endpoints of all ranks
+	sayBatch    = "batch"    // rank 0: operations to carry out
+	sayMeasured = "measured" // the other: what they came to
 )
 
 // A message is one line of JSON on a control connection.
@@ -43,6 +50,12 @@ type message struct {
 	Summary  *Summary  `json:"summary,omitempty"`
 	Usage    *Usage    `json:"usage,omitempty"`
 	Text     string    `json:"text,omitempty"`
+
+	Join     *joining  `json:"join,omitempty"`
+	Job      *Job      `json:"job,omitempty"`
+	Names    []string  `json:"names,omitempty"`
+	Batch    *batch    `json:"batch,omitempty"`
+	Measured *Measured `json:"measured,omitempty"`
 }
 
 // Bounds of a control connection.

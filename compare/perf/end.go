@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/weft-transport/weft/compare/scenario"
+	"github.com/weft-transport/weft/transport"
 	"github.com/weft-transport/weft/transport/param"
 )
 
@@ -61,12 +62,22 @@ func (p place) port(t *Test) uint16 {
 	return 0
 }
 
+// stream numbers the draws of the impairment of this end.
+func (p place) stream() uint64 {
+	if p.server {
+		return 2
+	}
+	return 1
+}
+
 // A protocol is a choice of transport with its parameters.
 type protocol struct {
 	operations []string // that it has
 	impairs    bool     // loss and delay can be switched on inside
 	differs    string   // what a reader of a comparison must know
 	open       func(ctx context.Context, p place, t *Test) (end, error)
+	// listen opens an endpoint of the library, for collectives; nil: there is none.
+	listen func(ctx context.Context, address string, c transport.Config) (*transport.Endpoint, error)
 }
 
 // Protocols are those that can be measured over sockets.

@@ -58,12 +58,8 @@ type weather struct {
 	random *rand.Rand
 }
 
-// weather begins the draws of one end.
-func (m Impairment) weather(server bool) *weather {
-	stream := uint64(1)
-	if server {
-		stream = 2
-	}
+// weather begins the draws of one end; each has a stream of its own.
+func (m Impairment) weather(stream uint64) *weather {
 	return &weather{m, rand.New(rand.NewPCG(m.Seed, stream))}
 }
 
@@ -81,11 +77,11 @@ func (w *weather) next() (lost bool, copies int, late time.Duration) {
 }
 
 // fate is an Impairment for the carrier; nil if there is none.
-func (m Impairment) fate(server bool) func(*core.Packet) udp.Fate {
+func (m Impairment) fate(stream uint64) func(*core.Packet) udp.Fate {
 	if !m.On() {
 		return nil
 	}
-	w := m.weather(server)
+	w := m.weather(stream)
 	return func(*core.Packet) udp.Fate {
 		lost, copies, late := w.next()
 		return udp.Fate{Drop: lost, Copies: copies, Late: core.Time(late) * core.Time(instant.Nanosecond)}

@@ -54,7 +54,7 @@ func openQUIC(ctx context.Context, window uint64, p place, t *Test) (end, error)
 	socket.SetReadBuffer(7 << 20) // what quic-go asks for; the system may grant less
 	socket.SetWriteBuffer(7 << 20)
 	var packets net.PacketConn = socket
-	bad := newBadConn(socket, t.Impairment, p.server)
+	bad := newBadConn(socket, t.Impairment, p.stream())
 	if t.Impairment.On() {
 		packets = bad
 	}

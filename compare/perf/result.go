@@ -39,6 +39,22 @@ func (c Counters) minus(o Counters) Counters {
 	return c
 }
 
+// plus returns what two ends count together.
+func (c Counters) plus(o Counters) Counters {
+	c.PacketsSent += o.PacketsSent
+	c.PacketsReceived += o.PacketsReceived
+	c.Retransmitted += o.Retransmitted
+	c.Timeouts += o.Timeouts
+	c.Nacks += o.Nacks
+	c.OutOfOrder += o.OutOfOrder
+	c.Duplicates += o.Duplicates
+	c.InjectedDrops += o.InjectedDrops
+	c.OwnDrops += o.OwnDrops
+	c.KernelDrops += o.KernelDrops
+	c.GSO, c.GRO = c.GSO || o.GSO, c.GRO || o.GRO
+	return c
+}
+
 // A Usage is what one end took for what was measured.
 type Usage struct {
 	CPU     time.Duration `json:"cpu_ns"`                    // user and system time of the process

@@ -69,7 +69,8 @@ const (
 )
 
 func openRoCE(v param.Values, p place, t *Test) (end, error) {
-	c := carrierConfig(v, p, t)
+	c := carrierConfig(v)
+	c.Fate = t.Impairment.fate(p.stream())
 	c.Format = sockets.Format{Unchecked: !v.Bool("icrc")}
 	c.Local = []netip.AddrPort{netip.AddrPortFrom(p.local, p.port(t))}
 	carrier, err := udp.Listen(c)

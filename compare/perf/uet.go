@@ -43,7 +43,10 @@ func init() {
 		New: func(v param.Values) (*protocol, error) {
 			return &protocol{operations: []string{Write, Read, Send, Tagged, Atomic, Stream}, impairs: true,
 				differs: "not encrypted; " + uetControl(v) + "; " + onOff("CRC", v.Bool("crc")) + ", " + onOff("UDP checksum", true) + ", " + onOff("GSO", v.Bool("gso")),
-				open:    func(ctx context.Context, p place, t *Test) (end, error) { return openUET(ctx, v, p, t) }}, nil
+				open:    func(ctx context.Context, p place, t *Test) (end, error) { return openUET(ctx, v, p, t) },
+				listen: func(ctx context.Context, address string, c transport.Config) (*transport.Endpoint, error) {
+					return listenUET(ctx, v, address, c)
+				}}, nil
 		},
 	})
 }
@@ -65,8 +68,8 @@ func onOff(what string, on bool) string {
 }
 
 // carrierConfig reads carrierParams.
-func carrierConfig(v param.Values, p place, t *Test) udp.Config {
-	c := udp.Config{Lanes: int(v.Int("lanes")), Run: int(v.Int("run")), NoGSO: !v.Bool("gso"), NoGRO: !v.Bool("gro"), Fate: t.Impairment.fate(p.server)}
+func carrierConfig(v param.Values) udp.Config {
+	c := udp.Config{Lanes: int(v.Int("lanes")), Run: int(v.Int("run")), NoGSO: !v.Bool("gso"), NoGRO: !v.Bool("gro")}
 	if c.Spin = time.Duration(v.Time("spin") / core.Time(instant.Nanosecond)); c.Spin == 0 {
 		c.Spin = -1
 	}
@@ -83,12 +86,15 @@ type uetEnd struct {
 	options []transport.Option
 }
 
-func openUET(ctx context.Context, v param.Values, p place, t *Test) (end, error) {
-	c := transport.Config{MaxPending: t.Flows*(4*t.Depth+16) + 64, UDP: carrierConfig(v, p, t)}
+// listenUET opens an endpoint as the parameters say. Fate, and what bounds operations, are the caller's.
+func listenUET(ctx context.Context, v param.Values, address string, c transport.Config) (*transport.Endpoint, error) {
+	fate := c.UDP.Fate
+	c.UDP = carrierConfig(v)
+	c.UDP.Fate = fate
 	if !v.Bool("crc") {
 		c.UDP.Format = udp.UET{Order: wire.CRCOff}
 	}
-	c.Core.PayloadMTU, c.Core.PDCs, c.Core.Resources = int(v.Int("mtu")), min(t.Flows, 256), t.Flows
+	c.Core.PayloadMTU = int(v.Int("mtu"))
 	c.Core.FastLoss.On, c.Core.TailProbe.On, c.Core.BaseRTT = v.Bool("fastLoss"), v.Bool("tailProbe"), v.Time("rtt")
 	var err error
 	name, given := v.Choice("congestion")
@@ -104,11 +110,18 @@ func openUET(ctx context.Context, v param.Values, p place, t *Test) (end, error)
 			return nil, err
 		}
 	}
+	return transport.Listen(ctx, address, c)
+}
+
+func openUET(ctx context.Context, v param.Values, p place, t *Test) (end, error) {
+	c := transport.Config{MaxPending: t.Flows*(4*t.Depth+16) + 64, UDP: udp.Config{Fate: t.Impairment.fate(p.stream())}}
+	c.Core.PDCs, c.Core.Resources = min(t.Flows, 256), t.Flows
 	e := &uetEnd{t: t}
 	if v.Has("mode") && v.Word("mode") == "rod" {
 		e.options = []transport.Option{transport.Ordered}
 	}
-	if e.ep, err = transport.Listen(ctx, netip.AddrPortFrom(p.local, p.port(t)).String(), c); err != nil {
+	var err error
+	if e.ep, err = listenUET(ctx, v, netip.AddrPortFrom(p.local, p.port(t)).String(), c); err != nil {
 		return nil, err
 	}
 	if t.Operation == Stream {
