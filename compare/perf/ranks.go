@@ -242,9 +242,14 @@ func (r *Ranks) fail(err error) error {
 // Close lets all ranks go. They answer, so that none finds the connection closed before it has heard why.
 func (r *Ranks) Close() {
 	if r.rank != nil && r.ctx.Err() == nil {
-		late := time.AfterFunc(goodbye, func() { r.cancel(context.Canceled) })
-		r.all(message{Kind: sayDone}, sayDone, nil)
-		late.Stop()
+		r.tell(message{Kind: sayDone})
+		ctx, bounded := timeout(goodbye)
+		for _, c := range r.others {
+			if c != nil {
+				c.hear(ctx, sayDone)
+			}
+		}
+		bounded()
 	}
 	r.cancel(context.Canceled)
 	r.listener.Close()
