@@ -3,6 +3,7 @@
 package protocols
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/weft-transport/weft/compare/protocol"
@@ -24,7 +25,11 @@ func init() {
 			{Name: "spray", Kind: param.Choice, Default: "reps", Of: &spray.Registry, Doc: "choice of entropy values; rod does not use it"},
 			{Name: "rto", Kind: param.Word, Default: "tuned", OneOf: []string{"tuned", "spec"}, Doc: "spec: RTO_Init_Time of 1 ms; tuned: adaptive, at least the base RTT and full queues on the longest way, at least two base RTTs"},
 			{Name: "retries", Kind: param.Int, Default: "5", Min: -1, Max: 1000, Doc: "timeouts a packet survives (Max_RTO_Retx_Cnt), 1 or more; -1: any number"},
-			{Name: "fastLoss", Kind: param.Bool, Default: "true", Doc: "what is missing behind 1.5 windows of later packets is held lost (SLEEK)"},
+			{Name: "fastLoss", Kind: param.Bool, Default: "true", Doc: "false: loss=nack, where loss is not given"},
+			{Name: "loss", Kind: param.Word, Default: "", OneOf: []string{"order", "time", "entropy", "nack", "rto"}, Doc: "what holds a packet lost besides a NACK, a probe and the timer; order: lossFactor windows of later packets arrived (SLEEK); time: one sent later arrived, and a round trip and reorder have passed (RACK, RFC 8985); entropy: one sent later on the same entropy value arrived; nack: nothing; rto: nor do NACKs, since packets are not trimmable; absent: order"},
+			{Name: "lossFactor", Kind: param.Float, Default: "1.5", Min: 0.01, Max: 100, Doc: "for loss=order: windows that must have arrived beyond a gap, at most 1.5 bandwidth-delay products (SLEEK); scales with the window"},
+			{Name: "lossPackets", Kind: param.Int, Default: "5", Min: 1, Max: 1 << 20, Doc: "for loss=order: packets that must have arrived beyond a gap in any case (SLEEK)"},
+			{Name: "reorder", Kind: param.Duration, Default: "", Min: 1, Max: float64(instant.Second), Doc: "for loss=time: how much later than others a packet may come; absent: one base RTT, what queues of one bandwidth-delay product can set two ways apart"},
 			{Name: "tailProbe", Kind: param.Bool, Default: "true", Doc: "a probe asks for the state of the tail when acknowledgements stay away"},
 			{Name: "pdcs", Kind: param.Int, Default: "1", Min: 1, Max: 64, Doc: "packet delivery contexts for each destination"},
 			{Name: "mpr", Kind: param.Int, Default: "8", Min: 1, Max: 255, Doc: "packets accepted beyond the first missing one, in units of 128 (Default_MPR)"},
@@ -46,7 +51,7 @@ type uet struct {
 
 func newUET(v param.Values) (*uet, error) {
 	u := &uet{v: v}
-	err := checkRetries(v)
+	err := errors.Join(checkRetries(v), u.checkLoss())
 	if err != nil {
 		return nil, err
 	}
@@ -66,6 +71,27 @@ func checkRetries(v param.Values) error {
 	}
 	return nil
 }
+
+// loss is the rule by which packets are held lost.
+func (u *uet) loss() string {
+	switch {
+	case u.v.Has("loss"):
+		return u.v.Word("loss")
+	case u.v.Bool("fastLoss"):
+		return "order"
+	}
+	return "nack"
+}
+
+func (u *uet) checkLoss() error {
+	if loss := u.v.Word("loss"); loss != "" && loss != "nack" && loss != "rto" && !u.v.Bool("fastLoss") {
+		return fmt.Errorf("loss: %s contradicts fastLoss=false, which is loss=nack; expected one of the two", loss)
+	}
+	return nil
+}
+
+// lossRules are the rules that infer losses from later packets.
+var lossRules = map[string]core.LossRule{"order": core.ByOrder, "time": core.ByTime, "entropy": core.ByEntropy}
 
 // ClassDefaults are the switch settings that NSCC expects (UE Specification 3.6.17).
 func (u *uet) ClassDefaults() map[string]string {
@@ -111,9 +137,13 @@ func (u *uet) config(env protocol.Env) core.Config {
 		NewController: u.controller, NewSprayer: u.sprayer,
 		PDCs: int(u.v.Int("pdcs")), MPR: int(u.v.Int("mpr")),
 		ACK:       core.ACKConfig{Trigger: int(max(1, u.v.Bytes("ackTrigger", env.BDP))), PerPacket: u.v.Bool("ackPerPacket")},
-		FastLoss:  core.FastLossConfig{On: u.v.Bool("fastLoss")},
 		TailProbe: core.TailProbeConfig{On: u.v.Bool("tailProbe")},
 		Remote:    env.Memory, Seed: env.Seed,
+	}
+	c.FastLoss = core.FastLossConfig{Factor: u.v.Float("lossFactor"), MinPackets: int(u.v.Int("lossPackets")), Window: u.v.Time("reorder")}
+	c.FastLoss.Rule, c.FastLoss.On = lossRules[u.loss()]
+	if u.loss() == "rto" {
+		c.Trimming = false
 	}
 	if u.v.Word("baseRTT") == "pair" {
 		c.BaseRTTOf = env.PairRTT
@@ -158,11 +188,20 @@ func rtoFloor(env protocol.Env) instant.Time {
 	return max(2*env.BaseRTT, env.BaseRTT+instant.Time(queueing*float64(instant.Second)))
 }
 
+// lossWords name who may declare a loss; a probe may where there are any.
+var lossWords = map[string]string{
+	"order":   "a NACK, the out-of-order count, a probe or the timer",
+	"time":    "a NACK, the time since a packet that was overtaken left, a probe or the timer",
+	"entropy": "a NACK, a later packet of the same entropy value, a probe or the timer",
+	"nack":    "a NACK, a probe or the timer",
+	"rto":     "a probe or the timer",
+}
+
 func (u *uet) Rules() []string {
 	rules := []string{
 		fmt.Sprintf("UET %s, congestion control %s, spraying %s", u.v.Word("mode"), u.v.Word("congestion"), u.v.Word("spray")),
 		"real UET headers in every packet; a context opens with its first packet, without a handshake",
-		"only what a NACK, the out-of-order count, a probe or the timer declares lost is sent again; duplicates are counted as spurious",
+		"only what " + lossWords[u.loss()] + " declares lost is sent again; duplicates are counted as spurious",
 	}
 	if u.v.Word("rto") == "spec" {
 		return append(rules, "timeout 1 ms (specification default), doubled at each expiry")

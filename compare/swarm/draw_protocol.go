@@ -29,7 +29,14 @@ func (d dice) uet() (text, control string) {
 	s.set("congestion", controller)
 	s.set("spray", pick(d, append(spray.Registry.Names(), "reps")...))
 	s.set("rto", pick(d, "tuned", "tuned", "spec"))
-	s.set("fastLoss", d.chance(0.5))
+	s.set("loss", pick(d, "order", "order", "nack", "time", "entropy", "rto"))
+	if d.chance(0.2) {
+		s.set("reorder", fmt.Sprintf("%dns", d.between(500, 50_000)))
+	}
+	if d.chance(0.2) {
+		s.set("lossFactor", pick(d, 0.1, 0.5, 4))
+		s.set("lossPackets", d.between(1, 50))
+	}
 	s.set("tailProbe", d.chance(0.4))
 	if d.chance(0.3) {
 		s.set("retries", pick(d, -1, 2, 8))

@@ -94,7 +94,8 @@ func (c *Case) uetRules() (referee.Rules, error) {
 	if p.Word("rto") == "spec" {
 		timeout = instant.Millisecond
 	}
-	inferred := p.Word("mode") == "rud" && (p.Bool("fastLoss") || p.Bool("tailProbe"))
+	loss := p.Word("loss")
+	inferred := p.Word("mode") == "rud" && (loss == "" && p.Bool("fastLoss") || loss == "order" || loss == "time" || loss == "entropy" || p.Bool("tailProbe"))
 	wait := func(from, to core.Addr) referee.Time {
 		if inferred {
 			const small = 64

@@ -224,6 +224,7 @@ func (e *Endpoint) processAck(now Time, p *Packet, i uint32, a *wire.AckCC, ses 
 	ci := pd.context
 	rtt := e.measure(now, pd, a)
 	flight := pd.flight
+	e.hear(pd, a)
 	newly := e.release(now, p, i, a, ses, cc)
 	c := &e.contexts[ci]
 	c.inFlight += int64(pd.flight - flight)
@@ -291,7 +292,7 @@ func (e *Endpoint) afterAck(now Time, i uint32, a *wire.AckCC, cc bool) {
 		return
 	}
 	if cc && pd.mode == RUD {
-		e.inferFromOrder(now, i, a)
+		e.infer(now, i, a)
 		e.probeAnswered(now, i, a)
 	}
 	if pd.rtoDue > now+e.timeout(pd) { // the timeout shrank, or a backed-off packet is through
@@ -369,10 +370,12 @@ func (e *Endpoint) unlose(pd *sendPDC, psn uint32, r *sentPacket) {
 // releaseMap marks what the selective map reports as received. A clear bit says nothing.
 func (e *Endpoint) releaseMap(pd *sendPDC, a *wire.AckCC) (progress bool) {
 	base := a.CumPSN + uint32(int32(a.SackOffset))
+	e.heard.base = base
 	for set := a.Sack; set != 0; set &= set - 1 {
 		psn := base + uint32(bits.TrailingZeros64(set))
 		if within(psn, pd.una, pd.next) && !pd.room.has(e.got, psn) {
 			e.markGot(pd, psn)
+			e.heard.mapped |= set & -set
 			progress = true
 		}
 	}

@@ -119,7 +119,7 @@ func (e *Endpoint) letGo(i uint32) {
 	c.data.remove(e.dataLink, i)
 	e.probing.remove(e.probeLink, i)
 	pd.undone, pd.holdUntil, pd.awaiting = 0, 0, 0
-	pd.rtoDue, pd.probeDue, pd.clearDue, pd.idleDue, pd.dataDue = Never, Never, Never, Never, Never
+	pd.rtoDue, pd.probeDue, pd.overdue, pd.clearDue, pd.idleDue, pd.dataDue = Never, Never, Never, Never, Never, Never
 }
 
 // unlist takes a PDC out of its context's list.
@@ -154,7 +154,7 @@ func (e *Endpoint) failPDC(now Time, i uint32, why ErrCode, tell bool) {
 		return
 	}
 	e.endMessages(now, i, why)
-	pd.rtoDue, pd.probeDue, pd.clearDue, pd.idleDue, pd.dataDue = Never, Never, Never, Never, Never
+	pd.rtoDue, pd.probeDue, pd.overdue, pd.clearDue, pd.idleDue, pd.dataDue = Never, Never, Never, Never, Never, Never
 	switch {
 	case pd.flags&pdcReverse != 0: // the peer, which opened the context, hears of it when it uses it
 		context := pd.context

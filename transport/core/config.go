@@ -115,15 +115,31 @@ type NACKConfig struct {
 	MaxRetries int  // Max_NACK_Retx_Cnt: refusals a packet survives; 0: 5; negative: any number
 }
 
-// FastLossConfig infers losses from packets that arrived out of order (SLEEK): when at least
-// min(Factor * window, 1.5 BDP) bytes, and MinPackets packets, lie beyond a gap, what is missing and
-// older than a smoothed RTT is held lost, each packet once per recovery. Off by default; with
-// trimming it is not needed.
+// FastLossConfig infers losses from what acknowledgements say of later packets. Off by default: NACKs,
+// probes and the timer alone find losses; with trimming that is enough.
 type FastLossConfig struct {
 	On         bool
-	Factor     float64 // 0: 1.5
-	MinPackets int     // 0: 5
+	Rule       LossRule
+	Factor     float64 // ByOrder; 0: 1.5
+	MinPackets int     // ByOrder; 0: 5
+	Window     Time    // ByTime; 0: one base RTT, as much as queues of one bandwidth-delay product can set two ways apart
 }
+
+// A LossRule says what makes a later packet prove that an earlier one is lost.
+type LossRule uint8
+
+const (
+	// ByOrder counts (SLEEK): when at least min(Factor * window, 1.5 BDP) bytes, and MinPackets packets, lie
+	// beyond a gap, what is missing and older than a smoothed RTT is held lost, each packet once per
+	// recovery.
+	ByOrder LossRule = iota
+	// ByTime waits (RACK, RFC 8985): a packet that left before one that was acknowledged is held lost a smoothed
+	// RTT and Window after it was sent.
+	ByTime
+	// ByEntropy compares packets of one entropy value, which take one way and keep their order where switches
+	// route by hash: one that was acknowledged proves those sent before it lost.
+	ByEntropy
+)
 
 // TailProbeConfig sends a PROBE when acknowledgements stay away. If its answer took less than
 // TargetDelay over the base RTT, the network is not congested, and what was sent two TargetDelays
@@ -176,6 +192,7 @@ func (c *Config) Validate() error {
 		notNegative("RTO.Init", c.RTO.Init), notNegative("RTO.Max", c.RTO.Max), notNegative("RTO.Floor", c.RTO.Floor),
 		notNegative("NACK.RetxTime", c.NACK.RetxTime), notNegative("TailProbe.After", c.TailProbe.After),
 		notNegative("TailProbe.Retry", c.TailProbe.Retry), notNegative("TailProbe.TargetDelay", c.TailProbe.TargetDelay),
+		inRange("FastLoss.Rule", int64(c.FastLoss.Rule), 0, int64(ByEntropy)), notNegative("FastLoss.Window", c.FastLoss.Window),
 		c.selfInHosts(), c.factor(), c.algorithms(),
 	)
 }

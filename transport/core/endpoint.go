@@ -48,6 +48,7 @@ type Endpoint struct {
 	dataReady                    chain // and something new
 	probing                      chain // PDCs that want to send a probe
 	freed                        int32 // units that the ACK in hand released by PSN; for ACKs without a byte count
+	heard                        heard // what it names; for rules that infer losses
 	rtxReadyLink, dataReadyLink  []uint32
 	rtxLink, dataLink, probeLink []uint32
 	contexts                     []ccc

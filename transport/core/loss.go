@@ -12,7 +12,7 @@ import (
 //
 //	a NACK says so                                  nack.go
 //	its timeout has passed since it was last sent   rto.go
-//	too many later packets arrived (if configured)  here
+//	later packets arrived (if configured)           here, by their number; overtaken.go
 //	a probe overtook it (if configured)             probe.go
 //
 // A clear bit of a selective map alone declares nothing: under spraying, packets overtake each
@@ -64,13 +64,25 @@ func (e *Endpoint) inferred(now Time, pd *sendPDC, psn uint32, cause congestion.
 	e.signal(now, pd.context, congestion.Signal{Cause: cause}, r.units)
 }
 
+// infer holds lost what later packets prove to be, by the rule that was configured.
+func (e *Endpoint) infer(now Time, i uint32, a *wire.AckCC) {
+	if !e.cfg.FastLoss.On {
+		return
+	}
+	switch e.cfg.FastLoss.Rule {
+	case ByOrder:
+		e.inferFromOrder(now, i, a)
+	case ByTime:
+		e.inferFromTime(now, i)
+	case ByEntropy:
+		e.inferFromEntropy(now, i)
+	}
+}
+
 // inferFromOrder is fast loss recovery by out-of-order count (SLEEK). A recovery begins when
 // more has arrived beyond a gap than spraying can reorder, and ends when everything that was
 // sent by then is acknowledged; within it a PSN is held lost once.
 func (e *Endpoint) inferFromOrder(now Time, i uint32, a *wire.AckCC) {
-	if !e.cfg.FastLoss.On {
-		return
-	}
 	pd := &e.pdcs[i]
 	if pd.flags&pdcRecovering != 0 && !before(pd.una-1, pd.recovery) {
 		pd.flags &^= pdcRecovering

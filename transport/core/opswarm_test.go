@@ -41,7 +41,8 @@ func drawOpSwarm(t *testing.T, seed uint64, change ...func(*Config)) *opSwarm {
 	c.IdleClose = pick[Time](r, 0, 0, 80*us)
 	c.SegmentLifetime = 100 * us
 	c.RTO.Max = ms
-	c.FastLoss.On, c.TailProbe.On = r.chance(0.3), r.chance(0.3)
+	c.FastLoss.On, c.TailProbe.On = r.chance(0.5), r.chance(0.3)
+	c.FastLoss.Rule = LossRule(r.below(3))
 	c.MaxResponses = pick(r, 0, 0, 3)
 	c.MaxReadAhead = pick(r, 0, 1, 5)
 	c.MaxACKData = pick(r, 0, 0, -1)

@@ -115,6 +115,8 @@ type sendPDC struct {
 	holdUntil Time   // nothing is sent before; 0: not held
 	clearDue  Time   // a CLEAR_CMD is owed then; Never
 	probeDue  Time   // Never: no probe is due
+	overdue   Time   // a packet that others overtook is held lost then, by time; Never
+	youngest  Time   // when the youngest acknowledged packet was sent
 	probeSent Time   // of the last probe
 	idleDue   Time   // close then; Never
 	restUntil Time   // resting ends
@@ -147,7 +149,7 @@ func (e *Endpoint) openPDC(ci uint32, mode Mode) uint32 {
 		peer: c.peer, own: uint16(i), context: ci, sibling: c.pdcs, state: stateSynSent, mode: mode,
 		una: start, next: start, start: start, cleared: start - 1, lostFrom: start, scanned: start,
 		reach: uint32(e.cfg.MPR) * wire.MPRUnit, ev: uint16(e.random.next()),
-		scheduled: e.pdcs[i].scheduled, rtoDue: Never, clearDue: Never, probeDue: Never, idleDue: Never, restUntil: Never, dataDue: Never,
+		scheduled: e.pdcs[i].scheduled, rtoDue: Never, clearDue: Never, probeDue: Never, overdue: Never, idleDue: Never, restUntil: Never, dataDue: Never,
 	}
 	c.pdcs = i
 	e.counters.ContextsOpened++
@@ -211,7 +213,7 @@ func (pd *sendPDC) sending() bool {
 
 // due returns the next instant at which the context has work.
 func (pd *sendPDC) due() Time {
-	at := min(pd.rtoDue, pd.clearDue, pd.probeDue, pd.idleDue, pd.dataDue)
+	at := min(pd.rtoDue, pd.clearDue, pd.probeDue, pd.overdue, pd.idleDue, pd.dataDue)
 	if pd.holdUntil != 0 {
 		at = min(at, pd.holdUntil)
 	}
@@ -243,6 +245,10 @@ func (e *Endpoint) fireSource(now, at Time, i uint32) {
 	}
 	if pd.probeDue <= now {
 		e.probe(now, i)
+	}
+	if pd.overdue <= now {
+		e.inferFromTime(now, i)
+		e.wake(i)
 	}
 	if pd.dataDue <= now {
 		e.dataExpired(now, i)

@@ -30,7 +30,7 @@ func (e *Endpoint) reverseSource(t uint32) uint32 {
 		peer: g.peer, own: g.own, remote: g.remote, context: ci, state: stateEstablished, mode: g.mode, flags: pdcReverse, twin: t,
 		una: g.start, next: g.start, start: g.start, cleared: g.start - 1, lostFrom: g.start, scanned: g.start,
 		reach: uint32(e.cfg.MPR) * wire.MPRUnit, ev: g.ev,
-		scheduled: e.pdcs[i].scheduled, rtoDue: Never, clearDue: Never, probeDue: Never, idleDue: Never, restUntil: Never, dataDue: Never,
+		scheduled: e.pdcs[i].scheduled, rtoDue: Never, clearDue: Never, probeDue: Never, overdue: Never, idleDue: Never, restUntil: Never, dataDue: Never,
 	}
 	g.twin = i
 	return i

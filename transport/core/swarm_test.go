@@ -43,7 +43,8 @@ func drawCase(seed uint64) *swarmCase {
 	g.Trimming = r.chance(0.5)
 	g.RTO = pick(&r, RTOConfig{Init: 60 * us, Max: ms, MaxRetries: -1}, RTOConfig{Adaptive: true, Floor: 40 * us, Max: ms, MaxRetries: -1},
 		RTOConfig{Init: 100 * us, Max: ms, MaxRetries: 3})
-	g.FastLoss.On = r.chance(0.3)
+	g.FastLoss.On = r.chance(0.5)
+	g.FastLoss.Rule = LossRule(r.below(3))
 	g.TailProbe.On = r.chance(0.3)
 	g.ACK.PerPacket = r.chance(0.2)
 	g.ACK.IgnoreCE = r.chance(0.2)

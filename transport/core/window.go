@@ -76,7 +76,7 @@ func (e *Endpoint) drained(now Time, i uint32) {
 	e.contexts[pd.context].inFlight -= int64(pd.flight)
 	e.drift += int64(max(pd.flight, -pd.flight))
 	pd.flight, pd.lost, pd.lostFrom, pd.undone = 0, 0, pd.next, 0
-	pd.rtoDue, pd.probeDue, pd.clearDue = Never, Never, Never
+	pd.rtoDue, pd.probeDue, pd.overdue, pd.clearDue = Never, Never, Never, Never
 	pd.flags &^= pdcRecovering | pdcProbing
 	if pd.first != 0 {
 		return // about to send again
