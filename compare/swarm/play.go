@@ -10,6 +10,7 @@ import (
 	"github.com/weft-transport/weft/compare/runner"
 	"github.com/weft-transport/weft/compare/scenario"
 	"github.com/weft-transport/weft/compare/swarm/referee"
+	"github.com/weft-transport/weft/congestion"
 	"github.com/weft-transport/weft/emulator"
 	"github.com/weft-transport/weft/transport/core"
 	"github.com/weft-transport/weft/transport/instant"
@@ -103,6 +104,11 @@ func (c *Case) uetRules() (referee.Rules, error) {
 		}
 		return timeout
 	}
-	controller, _ := p.Choice("congestion")
-	return referee.NewUET(int(p.Int("mpr"))*128, wait, controller == "dcqcn"), nil
+	maker, _, err := congestion.Registry.Make(p.Choice("congestion"))
+	if err != nil {
+		return nil, err
+	}
+	path := congestion.Path{LineRateBps: c.setting.Scenario.Fabric.LineRateBps(), BaseRTT: c.setting.BaseRTT, MTU: 4160, MSS: 4096}
+	paced := congestion.TraitsOf(maker(path), path).MaxRate > 0
+	return referee.NewUET(int(p.Int("mpr"))*128, wait, paced), nil
 }
