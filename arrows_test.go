@@ -38,6 +38,7 @@ var arrows = []struct {
 	{"emulator", []string{"transport/instant", "transport/param", "transport/prefetch", "transport/splitmix", "transport/core", "emulator/netem"}, "the fabric knows the seam, not the protocols"},
 	{"transport", []string{"transport", "congestion", "spray"}, "the library brings core and sockets together, and knows no fabric"},
 	{"emulator/netem", []string{"transport/instant"}, "an impairment knows packets by their size"},
+	{"emulator/live", []string{"emulator", "transport/instant", "transport/core", "transport/splitmix"}, "it moves a clock and bytes, and decides nothing"},
 	{"emulator/virtual", []string{"emulator", "transport/instant", "transport/core"}, "applications bring their own protocol"},
 	{"compare/rocev2/wire", []string{"transport/instant", "transport/wire/encap"}, "formats know bytes, what lies around them, and the units of their timer codes"},
 	{"compare", []string{"compare", "emulator", "transport", "congestion", "spray"}, "comparisons use everything below"},
@@ -48,13 +49,16 @@ var arrows = []struct {
 var stdOnly = []string{"transport", "congestion", "spray", "emulator", "compare/rocev2"}
 
 // libraries are the exceptions to stdOnly.
-var libraries = map[string][]string{"transport/udp": {"golang.org/x/sys", "golang.org/x/net"}}
+var libraries = map[string][]string{
+	"transport/udp": {"golang.org/x/sys", "golang.org/x/net"},
+	"emulator/live": {"golang.org/x/sys", "github.com/HdrHistogram/hdrhistogram-go"},
+}
 
 // timeless are the rooms where no clock ticks, no goroutine runs and no chance is global.
 var timeless = []string{"transport/core", "transport/wire", "congestion", "spray", "emulator", "compare/rocev2", "compare/protocols", "compare/workload"}
 
 // clocked are rooms in those that are carriers of applications: their goroutines and clocks are the point.
-var clocked = []string{"emulator/virtual"}
+var clocked = []string{"emulator/virtual", "emulator/live"}
 
 func within(path string, rooms []string) bool {
 	for _, r := range rooms {

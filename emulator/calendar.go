@@ -158,6 +158,20 @@ func (c *calendar) pop(until Time) (src uint32, t Time, ok bool) {
 	return src, t, true
 }
 
+// earliest returns when the next entry is due, Never if there is none.
+func (c *calendar) earliest() Time {
+	if head := c.buckets[int(c.current)&(len(c.buckets)-1)].head; head != 0 {
+		return c.entries[head-1].at
+	}
+	if c.near > 0 {
+		return c.entries[c.buckets[int(c.nextBusy())&(len(c.buckets)-1)].head-1].at
+	}
+	if c.dropStale(); len(c.far) > 0 {
+		return c.far[0].at
+	}
+	return Never
+}
+
 // advance moves to the next bucket that holds anything.
 func (c *calendar) advance() bool {
 	if c.near == 0 {

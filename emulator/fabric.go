@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"math"
 	"math/bits"
+
+	"github.com/weft-transport/weft/transport/core"
 )
 
 // Seeds of a fabric are apart, so that one can vary while the others stay.
@@ -85,11 +87,12 @@ type Fabric struct {
 
 	hosts    []host
 	switches []buffer
-	ingress  []ingress     // by link and class: what arrived by that link and is still buffered
-	lossy    []*impairment // by link; nil without a loss model
-	shapers  []*shaper     // by link; nil without a netem
-	credit   []int64       // by link and class: bytes that may still be sent; only for classes with credits
-	since    []Time        // by link and class: paused since; Never if not
+	ingress  []ingress                         // by link and class: what arrived by that link and is still buffered
+	lossy    []*impairment                     // by link; nil without a loss model
+	shapers  []*shaper                         // by link; nil without a netem
+	cloned   func(original, twin *core.Packet) // of OnClone
+	credit   []int64                           // by link and class: bytes that may still be sent; only for classes with credits
+	since    []Time                            // by link and class: paused since; Never if not
 	control  agenda
 	rand     rng // random and adaptive choices
 	markRand rng // probabilistic marks and trims
@@ -272,6 +275,20 @@ func (f *Fabric) Run(ctx context.Context, until Time) error {
 		f.look()
 	}
 	return f.broken
+}
+
+// Next returns when the next event is due, Never if there is none. Nothing happens before, unless something is given
+// to the fabric from outside.
+func (f *Fabric) Next() Time { return f.cal.earliest() }
+
+// AdvanceTo is Run, for those who give the fabric packets at instants of their own: the present is t afterwards, also
+// when the last event was earlier.
+func (f *Fabric) AdvanceTo(ctx context.Context, t Time) error {
+	err := f.Run(ctx, t)
+	if err == nil && !f.stopped {
+		f.now = max(f.now, t)
+	}
+	return err
 }
 
 // look does what need not be done at every event: it checks the books when they are due.

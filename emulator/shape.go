@@ -80,8 +80,15 @@ func (f *Fabric) clone(i uint32) uint32 {
 	f.packets.records[j] = f.packets.records[i]
 	*f.packets.cold(j) = *f.packets.cold(i)
 	f.packets.cold(j).Telemetry = 0 // belongs to the first
+	if f.cloned != nil {
+		f.cloned(f.packets.cold(i), f.packets.cold(j))
+	}
 	return j
 }
+
+// OnClone has do called when a link doubles a packet: for carriers that keep payloads beside the fabric, by the
+// address of the packet.
+func (f *Fabric) OnClone(do func(original, twin *core.Packet)) { f.cloned = do }
 
 // unshape lets go on what a netem is done with, and comes back when more is due.
 func (f *Fabric) unshape(link int32) {

@@ -28,6 +28,11 @@ func (f *flights) leave(p *core.Packet, m core.Memory) {
 	p.Payload.Offset, f.bytes[p] = 0, b
 }
 
+// double copies the payload of a packet that a link doubled.
+func (f *flights) double(original, twin *core.Packet) {
+	f.bytes[twin] = append(f.bytes[twin][:0], f.bytes[original]...)
+}
+
 // arrive makes the payload of a packet the one that is read.
 func (f *flights) arrive(p *core.Packet) {
 	f.arriving = nil

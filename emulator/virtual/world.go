@@ -94,6 +94,7 @@ func New(c Config) (*World, error) {
 	}
 	w := &World{cfg: c, fabric: f, hosts: make([]*Host, c.Network.Hosts), quiet: make(chan struct{}, 1)}
 	w.flights.bytes = make(map[*core.Packet][]byte)
+	f.OnClone(w.flights.double)
 	for h := range w.hosts {
 		w.hosts[h] = &Host{world: w, index: h}
 		f.Attach(h, &w.hosts[h].ear, c.Proto, 1)

@@ -25,9 +25,10 @@ type Proto uint8
 
 // The transports known so far.
 const (
-	ProtoUET  Proto = iota + 1 // UDP port 4793, UE Specification section 3.5
-	ProtoRoCE                  // UDP port 4791, IBTA RoCE v2
-	ProtoTest                  // for tests of carriers
+	ProtoUET   Proto = iota + 1 // UDP port 4793, UE Specification section 3.5
+	ProtoRoCE                   // UDP port 4791, IBTA RoCE v2
+	ProtoTest                   // for tests of carriers
+	ProtoOther                  // datagrams of programs that bring their own transport
 )
 
 // A Class is a traffic class: an index into the carrier's list of classes, which gives each

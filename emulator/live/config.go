@@ -1,0 +1,86 @@
+package live
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/weft-transport/weft/emulator"
+)
+
+// A Config describes a network and how faithfully it is played.
+type Config struct {
+	Network *emulator.Network
+	// Fabric completes it. Without classes there is one, first in first out, with QueueBytes of room and marks from
+	// ECNBytes on. LinkOverhead 0: DefaultOverhead.
+	Fabric     emulator.Config
+	QueueBytes int64 // of a port; 0: DefaultQueue
+	ECNBytes   int64 // a longer queue marks what can be marked; 0: none
+	// Dilation is how many seconds of the wall a second of the network takes: with 10, links are ten times as slow and
+	// delays ten times as long as they say, so that a machine can play a network that is too fast for it. Programs must
+	// know it: their own timers do not. 0: 1.
+	Dilation float64
+	// Poll is how long before something is due the loop stops sleeping. 0: DefaultPoll; negative: it never polls, which
+	// spares a core and costs some tens of microseconds of lateness.
+	Poll time.Duration
+	// SendBuffer is how many bytes a host holds for its link before a writer must wait. 0: DefaultSendBuffer.
+	SendBuffer int
+	// ReceiveBuffer is how many datagrams a conn holds for its reader; more are lost, and counted. 0: DefaultReceiveBuffer.
+	ReceiveBuffer int
+	Limits        Limits // of validity; zero fields: DefaultLimits
+}
+
+// Defaults.
+const (
+	DefaultOverhead      = 38 + 20 + 8 // Ethernet with preamble and gap, IPv4, UDP
+	DefaultQueue         = 1 << 20
+	DefaultPoll          = 60 * time.Microsecond // what a sleep on an idle Linux machine is late by, at most times
+	DefaultSendBuffer    = 256 << 10
+	DefaultReceiveBuffer = 4096
+)
+
+// MaxDatagram is the largest datagram that a fabric carries.
+const MaxDatagram = 65_000
+
+func (c Config) withDefaults() (Config, error) {
+	if c.Network == nil {
+		return c, errors.New("live: Config.Network is missing")
+	}
+	if c.Dilation == 0 {
+		c.Dilation = 1
+	}
+	if c.Dilation < 0.001 || c.Dilation > 1e6 {
+		return c, fmt.Errorf("live: Config.Dilation is %v; expected 0.001 to 1000000 seconds of the wall for a second of the network", c.Dilation)
+	}
+	def := func(p *int, value int) {
+		if *p == 0 {
+			*p = value
+		}
+	}
+	def(&c.SendBuffer, DefaultSendBuffer)
+	def(&c.ReceiveBuffer, DefaultReceiveBuffer)
+	if c.Poll == 0 {
+		c.Poll = DefaultPoll
+	}
+	if c.QueueBytes == 0 {
+		c.QueueBytes = DefaultQueue
+	}
+	f := &c.Fabric
+	if f.LinkOverhead == 0 {
+		f.LinkOverhead = DefaultOverhead
+	}
+	if f.MaxWireBytes == 0 {
+		f.MaxWireBytes = MaxDatagram + f.LinkOverhead
+	}
+	if f.MinWireBytes == 0 {
+		f.MinWireBytes = 84
+	}
+	if len(f.Classes) == 0 {
+		if f.BufferBytes == 0 { // queues have their own limit
+			f.BufferBytes = int64(len(c.Network.Links)) * (c.QueueBytes + f.MaxWireBytes)
+		}
+		f.Classes = []emulator.Class{{Name: "data", QueueBytes: c.QueueBytes, ECNMin: c.ECNBytes, ECNMax: c.ECNBytes}}
+	}
+	c.Limits = c.Limits.withDefaults()
+	return c, nil
+}

@@ -1,0 +1,251 @@
+package live
+
+import (
+	"context"
+	"errors"
+	"runtime"
+	"sync"
+	"time"
+
+	"github.com/weft-transport/weft/emulator"
+	"github.com/weft-transport/weft/transport/core"
+	"github.com/weft-transport/weft/transport/instant"
+)
+
+// Time is an instant of the network, in picoseconds since it began.
+type Time = instant.Time
+
+// ErrClosed is returned by whatever belongs to a Fabric that was closed.
+var ErrClosed = errors.New("live: the fabric is closed")
+
+// A Fabric is a network that is played in wall-clock time. It is safe for concurrent use.
+type Fabric struct {
+	cfg   Config
+	gates []*gate
+	begin time.Time
+	sleep *sleeper
+	done  chan struct{} // closed when the loop has ended
+
+	// in guards what programs hand in; the loop takes it all at once.
+	in      sync.Mutex
+	arrived []*parcel
+	asleep  bool
+	closed  bool
+
+	// mu is held while the network moves.
+	mu       sync.Mutex
+	net      *emulator.Fabric
+	flights  map[*core.Packet]*parcel
+	taken    []*parcel // what arrived, under way to gates
+	woken    []int32   // hosts that have something for an idle link
+	failed   error
+	validity measures
+
+	pool sync.Pool
+}
+
+// A parcel is a datagram on its way from one gate to another.
+type parcel struct {
+	from, to         int32 // hosts
+	srcPort, dstPort uint16
+	ecn              core.ECN
+	stamp            time.Duration // since begin, when it was written
+	entered          Time          // into the network
+	bytes            []byte
+}
+
+// New begins to play a network. Close ends it.
+func New(c Config) (*Fabric, error) {
+	c, err := c.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	net, err := emulator.New(c.Network, c.Fabric)
+	if err != nil {
+		return nil, err
+	}
+	sleep, err := newSleeper()
+	if err != nil {
+		return nil, err
+	}
+	f := &Fabric{
+		cfg: c, net: net, sleep: sleep, done: make(chan struct{}), flights: make(map[*core.Packet]*parcel),
+		validity: newMeasures(), begin: time.Now(),
+	}
+	f.pool.New = func() any { return new(parcel) }
+	f.gates = make([]*gate, c.Network.Hosts)
+	for h := range f.gates {
+		f.gates[h] = newGate(f, h)
+		net.Attach(h, f.gates[h], core.ProtoOther, 1)
+	}
+	net.OnClone(func(original, twin *core.Packet) {
+		if p := f.flights[original]; p != nil {
+			f.flights[twin] = f.copyOf(p)
+		}
+	})
+	go f.loop()
+	return f, nil
+}
+
+// Network runs do with the emulated fabric, which stands still meanwhile: for faults, taps and counters.
+func (f *Fabric) Network(do func(*emulator.Fabric)) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.isClosed() {
+		return ErrClosed
+	}
+	do(f.net)
+	f.sleep.wake()
+	return nil
+}
+
+// Close ends the network and everything that waits for it. It returns the invariant that broke, if one did.
+func (f *Fabric) Close() error {
+	f.in.Lock()
+	first := !f.closed
+	f.closed = true
+	f.in.Unlock()
+	f.sleep.wake()
+	<-f.done
+	if first {
+		for _, g := range f.gates {
+			g.close()
+		}
+		f.sleep.close()
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.failed
+}
+
+func (f *Fabric) isClosed() bool {
+	f.in.Lock()
+	defer f.in.Unlock()
+	return f.closed
+}
+
+// since is the wall's clock, and now the network's.
+func (f *Fabric) since() time.Duration { return time.Since(f.begin) }
+
+func (f *Fabric) toNetwork(wall time.Duration) Time {
+	return Time(float64(wall) * float64(instant.Nanosecond) / f.cfg.Dilation)
+}
+
+func (f *Fabric) toWall(t Time) time.Duration {
+	if t > Time(float64(instant.Never)/f.cfg.Dilation/2) {
+		return 1 << 62
+	}
+	return time.Duration(float64(t) / float64(instant.Nanosecond) * f.cfg.Dilation)
+}
+
+// hand gives a parcel to the loop.
+func (f *Fabric) hand(p *parcel) error {
+	f.in.Lock()
+	if f.closed {
+		f.in.Unlock()
+		return ErrClosed
+	}
+	f.arrived = append(f.arrived, p)
+	asleep := f.asleep
+	f.asleep = false
+	f.in.Unlock()
+	if asleep {
+		f.sleep.wake()
+	}
+	return nil
+}
+
+// loop is the only one that moves the network.
+func (f *Fabric) loop() {
+	defer close(f.done)
+	runtime.LockOSThread() // its sleeps are system calls, and short
+	f.sleep.prepare()
+	for {
+		next, ok := f.turn()
+		if !ok {
+			return
+		}
+		f.rest(next)
+	}
+}
+
+// turn takes what was handed in, lets the network catch up with the wall, and returns when it has something to do next.
+func (f *Fabric) turn() (next Time, ok bool) {
+	f.in.Lock()
+	f.taken, f.arrived = f.arrived, f.taken[:0]
+	closed := f.closed
+	f.in.Unlock()
+	if closed {
+		return 0, false
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	now := f.toNetwork(f.since())
+	if err := f.net.AdvanceTo(context.Background(), now); err != nil {
+		f.failed = err
+		f.in.Lock()
+		f.closed = true
+		f.in.Unlock()
+		return 0, false
+	}
+	woken := f.woken[:0]
+	for i, p := range f.taken {
+		g := f.gates[p.from]
+		p.entered = f.net.Now()
+		if g.push(p) {
+			woken = append(woken, p.from)
+		}
+		f.taken[i] = nil
+	}
+	for _, h := range woken {
+		f.net.Wake(int(h))
+	}
+	f.woken = woken
+	return f.net.Next(), true
+}
+
+// rest waits until the network has something to do, or something is handed in.
+func (f *Fabric) rest(next Time) {
+	wait := f.toWall(next) - f.since()
+	poll := max(f.cfg.Poll, 0)
+	if wait <= poll {
+		if f.cfg.Poll < 0 && wait > 0 {
+			f.doze(wait)
+		}
+		return
+	}
+	f.doze(wait - poll)
+}
+
+func (f *Fabric) doze(wait time.Duration) {
+	f.in.Lock()
+	if len(f.arrived) > 0 || f.closed {
+		f.in.Unlock()
+		return
+	}
+	f.asleep = true
+	f.in.Unlock()
+	f.sleep.sleep(wait)
+	f.in.Lock()
+	f.asleep = false
+	f.in.Unlock()
+}
+
+func (f *Fabric) newParcel(n int) *parcel {
+	p := f.pool.Get().(*parcel)
+	if cap(p.bytes) < n {
+		p.bytes = make([]byte, n)
+	}
+	p.bytes = p.bytes[:n]
+	return p
+}
+
+func (f *Fabric) copyOf(p *parcel) *parcel {
+	twin := f.newParcel(len(p.bytes))
+	bytes := append(twin.bytes[:0], p.bytes...)
+	*twin = *p
+	twin.bytes = bytes
+	return twin
+}
+
+func (f *Fabric) drop(p *parcel) { f.pool.Put(p) }

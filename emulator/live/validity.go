@@ -1,0 +1,98 @@
+package live
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/HdrHistogram/hdrhistogram-go"
+)
+
+// Limits are what a run must keep to be valid.
+type Limits struct {
+	LatenessP50 time.Duration // 0: 100 us
+	LatenessP99 time.Duration // 0: 1 ms
+	Unread      float64       // share of datagrams that no reader had room for; 0: 0.1 %
+}
+
+func (l Limits) withDefaults() Limits {
+	if l.LatenessP50 == 0 {
+		l.LatenessP50 = 100 * time.Microsecond
+	}
+	if l.LatenessP99 == 0 {
+		l.LatenessP99 = time.Millisecond
+	}
+	if l.Unread == 0 {
+		l.Unread = 0.001
+	}
+	return l
+}
+
+// A Validity says how well the wall's clock was kept, in wall-clock time. Lateness is what a datagram took from the
+// writer's call to the reader's buffer, less what the network says that it takes.
+type Validity struct {
+	Datagrams, Bytes uint64 // delivered to hosts
+	Unread           uint64 // of these, nobody listened or had room
+	LatenessP50      time.Duration
+	LatenessP99      time.Duration
+	LatenessMax      time.Duration
+	Wall             time.Duration
+	Limits           Limits
+}
+
+// Problems lists the limits that were not kept, a line each; none: the run is valid.
+func (v Validity) Problems() []string {
+	var all []string
+	if v.LatenessP50 > v.Limits.LatenessP50 {
+		all = append(all, fmt.Sprintf("half of the datagrams were more than %v late; the limit is %v", v.LatenessP50, v.Limits.LatenessP50))
+	}
+	if v.LatenessP99 > v.Limits.LatenessP99 {
+		all = append(all, fmt.Sprintf("one in a hundred datagrams was more than %v late; the limit is %v", v.LatenessP99, v.Limits.LatenessP99))
+	}
+	if share := float64(v.Unread) / float64(max(v.Datagrams, 1)); share > v.Limits.Unread {
+		all = append(all, fmt.Sprintf("%d of %d datagrams found no reader; the limit is %v", v.Unread, v.Datagrams, v.Limits.Unread))
+	}
+	return all
+}
+
+// Valid tells whether all limits were kept.
+func (v Validity) Valid() bool { return len(v.Problems()) == 0 }
+
+// String is one line.
+func (v Validity) String() string {
+	verdict := "valid"
+	if p := v.Problems(); len(p) > 0 {
+		verdict = "INVALID: " + strings.Join(p, "; ")
+	}
+	return fmt.Sprintf("%d datagrams in %v, late by %v (p50), %v (p99), %v (max), %d unread: %s",
+		v.Datagrams, v.Wall.Round(time.Millisecond), v.LatenessP50, v.LatenessP99, v.LatenessMax, v.Unread, verdict)
+}
+
+// measures are guarded by Fabric.mu.
+type measures struct {
+	late             *hdrhistogram.Histogram // nanoseconds
+	datagrams, bytes uint64
+	unread           uint64
+}
+
+const mostLate = time.Minute
+
+func newMeasures() measures { return measures{late: hdrhistogram.New(1, int64(mostLate), 3)} }
+
+func (m *measures) delivered(late time.Duration, bytes int) {
+	m.datagrams++
+	m.bytes += uint64(bytes)
+	_ = m.late.RecordValue(int64(min(max(late, 0), mostLate))) // in range
+}
+
+// Validity returns what was measured so far.
+func (f *Fabric) Validity() Validity {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	m := &f.validity
+	at := func(q float64) time.Duration { return time.Duration(m.late.ValueAtQuantile(q)) }
+	return Validity{
+		Datagrams: m.datagrams, Bytes: m.bytes, Unread: m.unread, Wall: f.since(), Limits: f.cfg.Limits,
+		LatenessP50: at(50), LatenessP99: at(99), LatenessMax: time.Duration(m.late.Max()),
+	}
+}
