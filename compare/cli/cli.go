@@ -58,6 +58,7 @@ type commands struct {
 	Sweep   sweepCmd   `cmd:"" help:"Run a scenario at every point of a grid; finished points are kept and not run again."`
 	Merge   mergeCmd   `cmd:"" help:"Put the results of sweeps, their shards or comparisons into one directory and report."`
 	Report  reportCmd  `cmd:"" help:"Make the HTML report of a results directory."`
+	Score   scoreCmd   `cmd:"" help:"Set a congestion controller or a sprayer beside all others, over the standard scenarios."`
 
 	Perf perfCmd `cmd:"" help:"Measure UET and its rivals over real sockets: bandwidth, latency, message rate."`
 	Dump dumpCmd `cmd:"" help:"Decode the UET and RoCE v2 packets of a capture, and follow their contexts."`
