@@ -6,8 +6,8 @@
 //
 // The ICRC covers IPv4's identification field, which a UDP socket neither sets nor sees. Linux sends 0 there in
 // packets that may not be fragmented, which is what is assumed at both ends; in a GSO burst it counts up. A
-// peer that checks, such as a network card, therefore needs udp.Config.NoGSO; and what it sends should not be
-// checked: Format.Unchecked.
+// peer that checks, such as a network card or the kernel's rdma_rxe, therefore needs udp.Config.NoGSO; and what it
+// sends should not be checked, since it may number its packets: Format.Unchecked.
 package sockets
 
 import (

@@ -31,7 +31,12 @@ type end struct {
 
 func open(t *testing.T, ip string, fate func(*core.Packet) udp.Fate) *end {
 	t.Helper()
-	k, err := udp.Listen(udp.Config{Local: []netip.AddrPort{netip.AddrPortFrom(netip.MustParseAddr(ip), 0)}, Format: sockets.Format{}, Lanes: 4, Fate: fate})
+	return openWith(t, udp.Config{Local: []netip.AddrPort{netip.AddrPortFrom(netip.MustParseAddr(ip), 0)}, Format: sockets.Format{}, Lanes: 4, Fate: fate})
+}
+
+func openWith(t *testing.T, c udp.Config) *end {
+	t.Helper()
+	k, err := udp.Listen(c)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, k.Close()) })
 	h, err := rocev2.New(k.Self(), rocev2.Config{Path: congestion.Path{LineRateBps: 10e9, BaseRTT: 100 * instant.Microsecond, MTU: 1100, MSS: 1024},
