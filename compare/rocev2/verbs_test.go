@@ -265,6 +265,32 @@ func TestLostResponse(t *testing.T) {
 	})
 }
 
+// A READ that was asked for again may come behind old responses of it: as long as those come, nobody is impatient. The
+// kernel answers every repetition in full, one after the other.
+func TestOldResponsesHoldTheTimer(t *testing.T) {
+	p := newPair(t, testConfig())
+	answer := func(at Time, h wire.Header, length uint32) {
+		packet := core.Packet{From: 2, To: 1, Proto: core.ProtoRoCE, Payload: core.Payload{Owner: 2, Buffer: p.bufB, Length: length}}
+		h.DestQP, h.AETH.Syndrome = 0x100000, wire.AckUnlimited
+		packet.HeaderLen = uint8(len(h.Append(packet.Header[:0], wire.Standard)))
+		p.a.HandlePacket(at, &packet)
+	}
+	p.post(WorkRequest{Verb: Read, Length: 3000})
+	head, _ := transmit(t, p.a, 0)
+	require.Equal(t, wire.ReadRequest, head.Opcode)
+	answer(1*us, wire.Header{BTH: wire.BTH{Opcode: wire.ReadResponseFirst, PSN: firstOfA}}, testMTU)
+	patience := p.a.Config().Timeout
+	for now := patience / 2; now < 4*patience; now += patience / 2 {
+		answer(now, wire.Header{BTH: wire.BTH{Opcode: wire.ReadResponseFirst, PSN: firstOfA}}, testMTU)
+		p.a.HandleTimeout(now)
+		head, _ = transmit(t, p.a, now)
+		require.Nil(t, head)
+	}
+	p.a.HandleTimeout(6 * patience)
+	head, _ = transmit(t, p.a, 6*patience)
+	require.Equal(t, firstOfA.Add(1), head.PSN, "now it is silent")
+}
+
 // No more READs and atomics are under way than agreed; a peer that does not keep to it is refused.
 func TestReadDepth(t *testing.T) {
 	c := testConfig()

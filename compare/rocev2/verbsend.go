@@ -147,6 +147,9 @@ func (h *Host) onResponse(now Time, i uint32, p *core.Packet) {
 	number := h.in.PSN
 	if q.state == broken || number.Before(q.una) || !number.Before(q.high) {
 		h.discard(p)
+		if number.Before(q.una) { // of a READ that was asked for again: what we wait for comes behind it
+			q.restartTimer(now)
+		}
 		return
 	}
 	if at := h.barrier(q, number.Add(1)); at != number {
