@@ -46,6 +46,7 @@ func init() {
 		Params: nsccParamList,
 		New: func(v param.Values) (Maker, error) {
 			p := readNSCC(v)
+			p.credits = v.Bool("credits")
 			return func(path Path) Controller { return newNSCC(p, path) }, nil
 		},
 	})

@@ -83,6 +83,9 @@ func (e *Endpoint) putAck(now Time, v *controlEntry, b []byte) int {
 	}
 	h := wire.AckCC{Ack: wire.Ack{Flags: wire.AckFlags(v.flags), CumPSN: g.cack, SPDCID: v.own, DPDCID: v.remote},
 		MPR: uint8(e.cfg.MPR), ServiceTime: serviceTime(now - v.at), RcvdBytes: g.received}
+	if g.source != 0 && e.cfg.grantsInAcks {
+		h.CCType, h.Credit = wire.CCCredit, e.grants.granter.Granted(g.source)
+	}
 	if g.gap() { // else what lies beyond CACK waits to be cleared and is in order
 		h.OOO = uint16(min(g.beyond, wire.NoOOOCount-1))
 	}
@@ -240,6 +243,9 @@ func (e *Endpoint) processAck(now Time, p *Packet, i uint32, a *wire.AckCC, ses 
 	}
 	e.algorithms[ci].controller.OnAck(now, congestion.Ack{Delivered: e.bytes(int64(newly)), InFlight: e.bytes(c.inFlight), RTT: rtt,
 		Marked: marked, Penalty: a.Penalty, Restore: a.Restore})
+	if e.onCredit() {
+		e.heardInAck(now, ci, a)
+	}
 	e.refresh(ci)
 	e.afterAck(now, i, a, cc)
 }

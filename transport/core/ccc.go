@@ -21,6 +21,7 @@ type ccc struct {
 	rtx, data  chain  // PDCs with packets held lost, with new packets
 	inFlight   int64  // units; below 0 for a moment when acknowledgements overtake estimates
 	window     int64  // bytes, as the controller last said
+	credit     int64  // bytes, likewise: nothing of a PDC leaves unless above 0 (credit.go)
 	rate       int64  // bits per second; 0: not paced
 	release    Time   // next packet may leave, when paced
 	due        Time   // the controller's deadline
@@ -54,7 +55,10 @@ func (e *Endpoint) contextTo(peer Addr) uint32 {
 		e.cfg.NewController(path),
 		e.cfg.NewSprayer(spray.Path{BaseRTT: base, BDPPackets: max(1, int(path.BDP()/path.MTU)), Trimming: e.cfg.Trimming, Seed: splitmix.Mix(path.Seed)}),
 	})
-	e.contexts = append(e.contexts, ccc{peer: peer, baseRTT: base, scheduled: Never, due: Never})
+	e.contexts = append(e.contexts, ccc{peer: peer, baseRTT: base, scheduled: Never, due: Never, credit: congestion.Unlimited})
+	if e.onCredit() {
+		e.openCredit(i)
+	}
 	e.rtxReadyLink, e.dataReadyLink = append(e.rtxReadyLink, 0), append(e.dataReadyLink, 0)
 	e.byPeer.put(key, i)
 	e.refresh(i)
@@ -65,6 +69,9 @@ func (e *Endpoint) contextTo(peer Addr) uint32 {
 func (e *Endpoint) refresh(ci uint32) {
 	c, cc := &e.contexts[ci], e.algorithms[ci].controller
 	c.window, c.rate, c.due = cc.Window(), cc.Rate(), cc.Deadline()
+	if e.onCredit() {
+		c.credit = e.credits[ci].account.Credit()
+	}
 	if c.due != Never {
 		e.arm(timerContext|ci, &c.scheduled, c.due)
 	}
@@ -128,6 +135,9 @@ func (e *Endpoint) kick(ci uint32) {
 	if c.data.tail != 0 {
 		e.dataReady.push(e.dataReadyLink, ci)
 	}
+	if e.onCredit() {
+		e.share(ci)
+	}
 }
 
 // wake puts a PDC with work back into the chains of its context, and that into the Endpoint's:
@@ -158,6 +168,9 @@ func (e *Endpoint) fireContext(now, at Time, ci uint32) {
 		if c.due <= now { // a controller that does not move its deadline must not stop the clock
 			e.arm(timerContext|ci, &c.scheduled, now+1)
 		}
+	}
+	if e.onCredit() {
+		e.fireCredit(now, ci)
 	}
 	e.kick(ci)
 }

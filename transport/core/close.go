@@ -105,6 +105,7 @@ func (e *Endpoint) rest(now Time, i uint32) {
 	e.letGo(i)
 	e.dropReverse(pd)
 	e.unlist(&e.contexts[pd.context], i)
+	e.leavesCredit(pd.context)
 	pd.state = stateResting
 	pd.restUntil = now + 2*e.cfg.SegmentLifetime
 	e.rearm(i, pd)

@@ -72,6 +72,9 @@ type Config struct {
 
 	Seed     uint64
 	StartPSN uint32 // for tests: first PSN of every context; 0: random
+
+	requestSize  int  // of the PDS header of requests: with a credit target, or without
+	grantsInAcks bool // congestion.Credited
 }
 
 // ACKConfig is the acknowledgement cadence of a target.
@@ -285,6 +288,11 @@ func (c Config) withDefaults() Config {
 	if c.NewSprayer == nil {
 		c.NewSprayer, _, _ = spray.Registry.Make("reps", nil)
 	}
+	c.requestSize = wire.RequestSize
+	path := congestion.Path{LineRateBps: c.LineRateBps, BaseRTT: c.BaseRTT, MTU: int64(c.PayloadMTU), MSS: int64(c.PayloadMTU), Trimming: c.Trimming}
+	if credited, ok := c.NewController(path).(congestion.Credited); ok {
+		c.requestSize, c.grantsInAcks = wire.RequestCCSize, credited.GrantsInAcks()
+	}
 	return c
 }
 
@@ -299,9 +307,6 @@ func (c *Config) readAhead() uint32 {
 	path := congestion.Path{LineRateBps: c.LineRateBps, BaseRTT: c.BaseRTT}
 	return uint32(min(max(4, 2*path.BDP()/int64(c.PayloadMTU)), 1<<20))
 }
-
-// requestHeader is the length of the transport header of every data packet.
-const requestHeader = wire.RequestSize + wire.StandardSize
 
 // udpHeader counts in the nominal size of a packet.
 const udpHeader = 8

@@ -133,8 +133,8 @@ func (e *Endpoint) handleControl(now Time, p *Packet, header []byte) {
 	switch h.Control {
 	case wire.ControlClearReq, wire.ControlCloseReq:
 		e.handleTargetRequest(now, p, &h)
-	case wire.ControlCredit, wire.ControlCreditReq:
-		// Receiver credits are not used: this endpoint asks for none and grants none.
+	case wire.ControlCredit:
+		e.handleCredit(now, p, &h)
 	default:
 		e.handleCommand(now, p, &h)
 	}
@@ -172,7 +172,7 @@ func (e *Endpoint) handleCommand(now Time, p *Packet, h *wire.Control) {
 	if t == 0 {
 		return
 	}
-	if e.targets[t].flags&targetReverse != 0 && h.Control != wire.ControlAckRequest && h.Control != wire.ControlProbe {
+	if e.targets[t].flags&targetReverse != 0 && h.Control != wire.ControlAckRequest && h.Control != wire.ControlProbe && h.Control != wire.ControlCreditReq {
 		e.counters.Malformed++
 		return
 	}
@@ -185,6 +185,8 @@ func (e *Endpoint) handleCommand(now Time, p *Packet, h *wire.Control) {
 		e.handleClear(now, p, t, h.Payload)
 	case wire.ControlClose:
 		e.handleClose(now, p, t, h)
+	case wire.ControlCreditReq:
+		e.requested(now, t, h.Payload)
 	case wire.ControlProbe:
 		e.control.push(&controlEntry{at: now, peer: p.From, psn: uint32(h.Opaque), payload: h.Payload, own: e.targets[t].own, remote: h.SPDCID,
 			ev: p.EV, kind: sendProbeAck, flags: uint8(ackFlagsFor(p, false))})

@@ -12,6 +12,7 @@ import (
 //
 //	message.go   Send: a message enters the queue of a PDC
 //	ccc.go       the congestion control context: window, rate, entropy values
+//	credit.go    receiver credits at the source;  grant.go at the destination
 //	send.go      Transmit: control before retransmissions before new data
 //	recv.go      a request arrives: context, window, duplicates, placement
 //	ack.go       when a target acknowledges, and what an ACK does to its source
@@ -35,6 +36,7 @@ type Endpoint struct {
 	mpr          uint32
 	nominalMTU   int64  // bytes of a full packet as congestion control counts it
 	fullUnits    int64  // and in units
+	requestSize  int    // of the PDS header of our requests
 	plainUnits   bool   // a unit of nominal size is 256 bytes
 	readAhead    uint32 // answers with data that a PDC asks for before they come
 	initiator    uint32 // id that requests carry
@@ -68,6 +70,10 @@ type Endpoint struct {
 
 	events eventQueue
 	memory bufferTable
+
+	credits []creditLine // by context, where the controller needs credit; else nil
+	sharing int          // contexts with credit and something to send
+	grants  *granting    // what we grant to others; nil until somebody asks
 
 	// Touched when something begins or ends.
 	byPeer        lookup // peer to context
@@ -158,7 +164,8 @@ func (f *Family) New(self Addr) (*Endpoint, error) {
 		return nil, fmt.Errorf("core.Config.Self is %d; expected less than Hosts, %d", self, c.Hosts)
 	}
 	e := &Endpoint{cfg: c, self: self, mpr: uint32(c.MPR) * wire.MPRUnit, random: random(splitmix.Mix(c.Seed) ^ splitmix.Mix(uint64(self)+1))}
-	e.fullUnits = int64(c.units(requestHeader, c.PayloadMTU))
+	e.requestSize = c.requestSize
+	e.fullUnits = int64(c.units(e.requestSize+wire.StandardSize, c.PayloadMTU))
 	e.nominalMTU = c.NominalMTU
 	if e.nominalMTU == 0 {
 		e.nominalMTU, e.plainUnits = e.fullUnits*wire.BytesUnit, true

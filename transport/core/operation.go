@@ -158,10 +158,11 @@ func (e *Endpoint) packets(o *operation, length uint64) uint32 {
 }
 
 // operationHeader is the length of header and operands of an operation's packets.
-func operationHeader(o *operation) int {
+func (e *Endpoint) operationHeader(o *operation) int {
+	requestHeader := e.requestSize + wire.StandardSize
 	switch o.opcode {
 	case opAnswer:
-		return wire.RequestSize + wire.ResponseDataSize
+		return e.requestSize + wire.ResponseDataSize
 	case wire.OpAtomic, wire.OpFetchingAtomic:
 		return requestHeader + wire.AtomicSize + operandSize(o.amo, o.dataType)
 	case wire.OpRendezvousSend, wire.OpRendezvousTSend:
@@ -177,7 +178,7 @@ func (e *Endpoint) operationUnits(m *sendMessage) uint8 {
 	if o.carries() {
 		payload = int(m.chunkLength(m.sent, e.cfg.PayloadMTU))
 	}
-	return uint8(e.cfg.units(operationHeader(o), payload))
+	return uint8(e.cfg.units(e.operationHeader(o), payload))
 }
 
 // operationSent does the accounting of a new packet of a message with an operation.
@@ -224,7 +225,7 @@ func (e *Endpoint) asksLast(m *sendMessage) bool {
 // and takes the payload away where it has none.
 func (e *Endpoint) putOperation(r *sentPacket, m *sendMessage, last bool, p *Packet) int {
 	o := &e.operations[m.extra]
-	b := p.Header[wire.RequestSize:]
+	b := p.Header[e.requestSize:]
 	if o.opcode == opAnswer {
 		return e.putAnswer(o, m, p, b)
 	}

@@ -152,6 +152,7 @@ func (e *Endpoint) openPDC(ci uint32, mode Mode) uint32 {
 		scheduled: e.pdcs[i].scheduled, rtoDue: Never, clearDue: Never, probeDue: Never, overdue: Never, idleDue: Never, restUntil: Never, dataDue: Never,
 	}
 	c.pdcs = i
+	e.usesCredit(ci)
 	e.counters.ContextsOpened++
 	return i
 }

@@ -27,6 +27,9 @@ func (e *Endpoint) handleRequest(now Time, p *Packet, header []byte) {
 	if g.response != 0 {
 		e.clearUpTo(g, r.PSN+uint32(int32(r.ClearOffset)))
 	}
+	if r.Type == wire.TypeRUDCC || r.Type == wire.TypeRODCC {
+		e.asks(now, t, &r)
+	}
 	ses := header[r.Size():]
 	switch {
 	case g.state == stateResting:
@@ -184,6 +187,10 @@ func (e *Endpoint) trimmed(now Time, p *Packet, t uint32, r *wire.Request) {
 	default:
 		g.flags |= targetRefused // what follows is out of order, and the source goes back for this one
 		g.rodLast = r.PSN
+	}
+	if g.source != 0 {
+		e.grants.granter.OnTrimmed(now, g.source, e.nominalMTU)
+		e.armGrants()
 	}
 	code := wire.NackTrimmed
 	if p.Flags&TrimmedLastHop != 0 {

@@ -33,6 +33,7 @@ func (e *Endpoint) reverseSource(t uint32) uint32 {
 		scheduled: e.pdcs[i].scheduled, rtoDue: Never, clearDue: Never, probeDue: Never, overdue: Never, idleDue: Never, restUntil: Never, dataDue: Never,
 	}
 	g.twin = i
+	e.usesCredit(ci)
 	return i
 }
 
@@ -63,6 +64,7 @@ func (e *Endpoint) dropAnswers(g *recvPDC) {
 	g.twin = 0
 	e.endMessages(0, i, ClosedInError) // no event comes of answers
 	e.letGo(i)
+	e.leavesCredit(e.pdcs[i].context)
 	e.pdcs[i].state = stateFree
 	e.pdcsFree = append(e.pdcsFree, i)
 }
@@ -101,6 +103,7 @@ func (e *Endpoint) dropReverse(pd *sendPDC) {
 	pd.twin = 0
 	g := &e.targets[t]
 	e.dropArrived(g)
+	e.ungrant(t)
 	g.beyond, g.state, g.flags = 0, stateFree, 0
 	e.targetsFree = append(e.targetsFree, t)
 }

@@ -15,8 +15,8 @@ func (e *Endpoint) sendAgain(now Time, p *Packet) bool {
 			continue
 		}
 		c := &e.contexts[ci]
-		if !e.admits(now, c, e.packet(&e.pdcs[i], psn).units) {
-			e.awaitRelease(now, ci)
+		if c.credit <= 0 && !e.opens(i) || !e.admits(now, c, e.packet(&e.pdcs[i], psn).units) {
+			e.await(now, ci, i)
 			e.rtxReady.pop(e.rtxReadyLink)
 			continue
 		}
@@ -78,8 +78,8 @@ func (e *Endpoint) sendData(now Time, p *Packet) bool {
 		if m := &e.messages[e.pdcs[i].first]; m.extra != 0 {
 			units = e.operationUnits(m)
 		}
-		if !e.admits(now, c, units) {
-			e.awaitRelease(now, ci)
+		if c.credit <= 0 && !e.opens(i) || !e.admits(now, c, units) {
+			e.await(now, ci, i)
 			e.dataReady.pop(e.dataReadyLink)
 			continue
 		}
@@ -126,7 +126,7 @@ func (e *Endpoint) nextUnits(pd *sendPDC) uint8 {
 	if m.sent+1 < m.chunks {
 		return uint8(e.fullUnits)
 	}
-	return uint8(e.cfg.units(requestHeader, int(m.chunkLength(m.sent, e.cfg.PayloadMTU))))
+	return uint8(e.cfg.units(e.requestSize+wire.StandardSize, int(m.chunkLength(m.sent, e.cfg.PayloadMTU))))
 }
 
 // chunkLength is how many payload bytes a message's packet carries.
@@ -222,9 +222,9 @@ func (e *Endpoint) slow(now Time, pd *sendPDC) bool {
 
 // lastForNow tells whether nothing may follow until an acknowledgement comes, which must then be
 // asked for: the window has no room for a full packet or is below the bytes that cause an ACK,
-// or the peer takes no more PSNs.
+// the credit is spent, or the peer takes no more PSNs.
 func (e *Endpoint) lastForNow(pd *sendPDC, c *ccc) bool {
-	return c.window-e.bytes(c.inFlight) < e.nominalMTU || c.window < int64(e.cfg.ACK.Trigger) || pd.psnsLeft() == 0
+	return c.window-e.bytes(c.inFlight) < e.nominalMTU || c.window < int64(e.cfg.ACK.Trigger) || pd.psnsLeft() == 0 || c.credit <= 0
 }
 
 // fillData sets everything of a data packet but its header.
@@ -255,6 +255,9 @@ func (e *Endpoint) putRequest(pd *sendPDC, psn uint32, flags wire.RequestFlags, 
 		h.Flags |= wire.RequestSyn
 		h.PSNOffset = uint16(psn - pd.start)
 	}
+	if e.onCredit() {
+		e.askIn(&h, pd.context)
+	}
 	return h.Put(p.Header[:])
 }
 
@@ -274,5 +277,5 @@ func (e *Endpoint) putSES(r *sentPacket, m *sendMessage, last bool, p *Packet) i
 		h.PayloadLength = uint16(p.Payload.Length)
 		h.MessageOffset = r.chunk * uint32(e.cfg.PayloadMTU)
 	}
-	return h.Put(p.Header[wire.RequestSize:])
+	return h.Put(p.Header[e.requestSize:])
 }

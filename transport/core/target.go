@@ -26,6 +26,7 @@ type recvPDC struct {
 	twin                   uint32 // source context of the reverse direction (of a reverse target: its source); 0: none yet
 	rodLast                uint32 // last PSN dropped as out of order
 	closePSN               uint32 // of CLOSE_CMD, while resting
+	source                 uint32 // whom its credit targets are of (grant.go); 0: none came
 	ev                     uint16 // of the last request
 	flags                  uint8
 
@@ -150,6 +151,7 @@ func (e *Endpoint) askToClose(now Time) {
 func (e *Endpoint) freeTarget(now Time, t uint32) {
 	g := &e.targets[t]
 	e.dropTarget(now, t)
+	e.ungrant(t)
 	e.bySyn.remove(synKey(g.peer, g.remote))
 	if g.state != stateResting {
 		e.liveTargets--

@@ -9,7 +9,7 @@ type timer struct {
 // Kinds of timer owners, in the upper two bits of an id; the rest is a slab index.
 const (
 	timerSource  uint32 = 0 << 30 // a sendPDC
-	timerTarget  uint32 = 1 << 30 // a recvPDC
+	timerTarget  uint32 = 1 << 30 // a recvPDC; 0: what this endpoint grants
 	timerContext uint32 = 2 << 30 // a ccc
 	timerMessage uint32 = 3 << 30 // a sendMessage with an operation; 0: what has no context
 
@@ -96,7 +96,11 @@ func (e *Endpoint) HandleTimeout(now Time) {
 		case timerSource:
 			e.fireSource(now, t.at, i)
 		case timerTarget:
-			e.fireTarget(now, t.at, i)
+			if i == 0 {
+				e.fireGrants(now, t.at)
+			} else {
+				e.fireTarget(now, t.at, i)
+			}
 		case timerMessage:
 			e.fireMessage(now, t.at, i)
 		default:

@@ -105,6 +105,9 @@ func (e *Endpoint) emptied(now Time, i uint32) {
 	if pd := &e.pdcs[i]; pd.una == pd.next && pd.first == 0 && pd.sending() {
 		e.drained(now, i)
 	}
+	if e.onCredit() {
+		e.returnCredit(now, i)
+	}
 	e.wake(i)
 }
 
