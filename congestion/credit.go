@@ -1,5 +1,7 @@
 package congestion
 
+import "github.com/weft-transport/weft/transport/instant"
+
 // Receiver credits (RCCC; UE Specification 1.0, section 3.6.14; EQDS, NSDI 2022): a source sends what its
 // destination has granted, and the destination grants no faster than its link takes it in. The two halves are the
 // Credited controller of a context, at the source, and one Granter for a destination's link, which all of its
@@ -11,6 +13,12 @@ package congestion
 //
 // Both numbers are cumulative from the beginning of a context, in units of CreditUnit, modulo 2^24: a message that
 // is lost or late is made good by the next.
+
+// NeedsCredit tells whether the controllers of a maker are Credited. A protocol without credit messages cannot use them.
+func NeedsCredit(m Maker) bool {
+	_, ok := m(Path{LineRateBps: 100e9, BaseRTT: 12 * instant.Microsecond, MTU: 4160, MSS: 4096}).(Credited)
+	return ok
+}
 
 // CreditUnit is the unit of targets and grants, in bytes.
 const CreditUnit = 256

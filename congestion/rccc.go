@@ -95,6 +95,9 @@ type rccc struct {
 	p *rcccParams
 }
 
+// Traits: no window and no rate; the destination slows it down.
+func (c *rccc) Traits() Traits { return Traits{MinWindow: Unlimited, MaxWindow: Unlimited} }
+
 func (c *rccc) OnSent(now Time, bytes, inFlight int64) { c.spend(bytes) }
 func (c *rccc) OnAck(now Time, a Ack)                  { c.heard() }
 func (c *rccc) OnTimeout(now Time)                     {}

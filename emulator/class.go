@@ -36,6 +36,7 @@ type Class struct {
 	// a step. ECNMax 0: no marking.
 	ECNMin, ECNMax int64
 	ECNP           float64
+	NoLastHopECN   bool // queues that face hosts do not mark
 
 	Trim      bool  // overflowing packets that are trimmable are cut to TrimBytes instead of dropped
 	TrimBytes int64 // wire size of a trimmed packet, at least the IP and UDP headers and 24 bytes

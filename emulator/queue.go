@@ -22,8 +22,9 @@ type rule struct {
 	ecnMin    int64 // a queue no longer than this marks nothing
 	held      bool  // back at its ingress: never refused while there is room
 	telemetry bool
-	plain     bool // neither of both: its packets need not stop over in an empty queue
-	spreads   bool // is not routed by hash
+	hostMark  uint8 // toHost: queues that face hosts do not mark
+	plain     bool  // neither of both: its packets need not stop over in an empty queue
+	spreads   bool  // is not routed by hash
 }
 
 const (
@@ -45,6 +46,9 @@ func newRule(c *Class) rule {
 	}
 	if c.ECNMax > 0 {
 		r.ecnMin = c.ECNMin
+	}
+	if c.NoLastHopECN {
+		r.hostMark = toHost
 	}
 	r.held = c.FlowControl != NoFlowControl
 	r.plain = !r.held && !c.Telemetry
@@ -190,7 +194,7 @@ func (f *Fabric) serve(link int32) {
 	c := &f.rules[class]
 	i := q.head
 	r := &f.packets.records[i]
-	if int64(q.bytes) > c.ecnMin && r.flags&(recECT|recMarked) == recECT && f.marks(&f.classes[class], int64(q.bytes)) {
+	if int64(q.bytes) > c.ecnMin && r.flags&(recECT|recMarked) == recECT && p.state&c.hostMark == 0 && f.marks(&f.classes[class], int64(q.bytes)) {
 		r.flags |= recMarked
 		f.stats[link].Marked++
 		if f.tap != nil {

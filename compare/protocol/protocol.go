@@ -66,6 +66,7 @@ var ClassParams = []param.Param{
 	{Name: "ecnMin", Kind: param.Bytes, Default: "0", Doc: "marking starts at this queue length"},
 	{Name: "ecnMax", Kind: param.Bytes, Default: "0", Doc: "every packet is marked above this queue length; 0: no marking"},
 	{Name: "ecnP", Kind: param.Fraction, Default: "1", Doc: "marking probability just below ecnMax"},
+	{Name: "ecnLastHop", Kind: param.Bool, Default: "true", Doc: "whether queues that face hosts mark; not with receiver credits (UE Specification 3.6.17)"},
 	{Name: "trim", Kind: param.Bool, Default: "false", Doc: "overflowing packets lose their payload instead of being dropped"},
 	{Name: "trimBytes", Kind: param.Bytes, Default: "64", Doc: "wire size of a trimmed packet", Min: 64, Max: 1024},
 	{Name: "trimTail", Kind: param.Bool, Default: "true", Doc: "with probability 1/2 the queue's last packet is trimmed instead of the arriving one (NDP)"},

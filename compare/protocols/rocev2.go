@@ -46,7 +46,9 @@ func newRoCE(v param.Values) (*roce, error) {
 		return nil, err
 	}
 	name, given := v.Choice("congestion")
-	r.controller, _, err = congestion.Registry.Make(name, given)
+	if r.controller, _, err = congestion.Registry.Make(name, given); err == nil && congestion.NeedsCredit(r.controller) {
+		err = fmt.Errorf("congestion: %s needs a destination that grants credit, which RoCE v2 has no messages for; expected another", name)
+	}
 	return r, err
 }
 

@@ -94,14 +94,24 @@ func (u *uet) checkLoss() error {
 var lossRules = map[string]core.LossRule{"order": core.ByOrder, "time": core.ByTime, "entropy": core.ByEntropy}
 
 // ClassDefaults are the switch settings that NSCC expects (UE Specification 3.6.17).
+// With receiver credits the last hop, which they look after, does not mark.
 func (u *uet) ClassDefaults() map[string]string {
-	return map[string]string{"queue": "1bdp", "ecnMin": "0.2bdp", "ecnMax": "0.8bdp", "ecnP": "1", "trim": "true", "flowControl": "none"}
+	class := map[string]string{"queue": "1bdp", "ecnMin": "0.2bdp", "ecnMax": "0.8bdp", "ecnP": "1", "trim": "true", "flowControl": "none"}
+	if congestion.NeedsCredit(u.controller) {
+		class["ecnLastHop"] = "false"
+	}
+	return class
 }
 
 func (u *uet) Routing() string { return "ecmp" }
 
-// TransportBytes is a request header with a standard semantic header.
-func (u *uet) TransportBytes() int64 { return wire.RequestSize + wire.StandardSize }
+// TransportBytes is a request header, with a credit target where there are credits, and a standard semantic header.
+func (u *uet) TransportBytes() int64 {
+	if congestion.NeedsCredit(u.controller) {
+		return wire.RequestCCSize + wire.StandardSize
+	}
+	return wire.RequestSize + wire.StandardSize
+}
 
 func (u *uet) Proto() core.Proto { return core.ProtoUET }
 

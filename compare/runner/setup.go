@@ -124,7 +124,7 @@ func (set *Setting) classes(e *scenario.Entry) ([]emulator.Class, error) {
 	}
 	data := emulator.Class{
 		Name: e.Spec.Name, QueueBytes: size("queue"), LastHopQ: size("lastHopQueue"), Alpha: alpha,
-		ECNMin: size("ecnMin"), ECNMax: size("ecnMax"), ECNP: v.Float("ecnP"),
+		ECNMin: size("ecnMin"), ECNMax: size("ecnMax"), ECNP: v.Float("ecnP"), NoLastHopECN: !v.Bool("ecnLastHop"),
 		Trim: v.Bool("trim"), TrimBytes: size("trimBytes"), TrimInto: uint8(trimmedClass), TrimTail: v.Bool("trimTail"),
 		Routing: routing, XOFF: size("xoff"), XON: size("xon"),
 	}

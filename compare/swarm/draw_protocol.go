@@ -2,6 +2,7 @@ package swarm
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/weft-transport/weft/compare/rocev2"
 	"github.com/weft-transport/weft/congestion"
@@ -72,7 +73,7 @@ func (d dice) roce() (text, control string) {
 	loss := pick(d, rocev2.Losses...)
 	s.set("mode", mode)
 	s.set("loss", loss)
-	s.set("congestion", pick(d, append(congestion.Registry.Names(), "none", "dcqcn", "dcqcn")...))
+	s.set("congestion", pick(d, append(withoutCredit(), "none", "dcqcn", "dcqcn")...))
 	s.set("qps", pick(d, 1, 1, 2, 4, 16))
 	if d.chance(0.3) {
 		s.set("timeout", d.between(4, 12))
@@ -101,6 +102,14 @@ func (d dice) roce() (text, control string) {
 	}
 	d.class(s, control)
 	return s.String(), control
+}
+
+// withoutCredit returns the controllers that any protocol can use.
+func withoutCredit() []string {
+	return slices.DeleteFunc(congestion.Registry.Names(), func(name string) bool {
+		maker, _, err := congestion.Registry.Make(name, nil)
+		return err == nil && congestion.NeedsCredit(maker)
+	})
 }
 
 // class draws the settings of the data class.

@@ -84,11 +84,12 @@ func (e *Endpoint) sourceOf(t uint32, life uint8) {
 // requested takes a CREDIT_REQ. It is answered, so that a source whose turn is far off knows that it is heard.
 func (e *Endpoint) requested(now Time, t, word uint32) {
 	g := &e.targets[t]
-	if g.state != stateEstablished {
-		return
+	life := uint8(word >> 24)
+	if g.state != stateEstablished || g.source == 0 && life == 0 {
+		return // closed, or of a context that is not on credit
 	}
 	if g.source == 0 {
-		e.sourceOf(t, uint8(word>>24))
+		e.sourceOf(t, life)
 	}
 	e.grants.sources[g.source].target = t
 	e.grants.granter.OnRequest(now, g.source, word&0xffffff)

@@ -147,7 +147,7 @@ func newPair(t testing.TB, c Config, change func(end int, c *Config)) *pair {
 		}
 		e, err := New(mine)
 		require.NoError(t, err)
-		p.ends[end] = e
+		p.ends[end], p.cc[end] = e, nil // of none of its contexts, but to see what kind it is
 	}
 	return p
 }

@@ -220,7 +220,7 @@ func (u *UET) acknowledged(c *context, a *wire.AckCC) error {
 	switch {
 	case cum != c.expect-1:
 		return fmt.Errorf("ACK to %d up to PSN %d, and everything up to %d has arrived", to, a.CumPSN, c.start+uint32(c.expect-1))
-	case a.RcvdBytes != c.units&0xffffff:
+	case a.CCType == wire.CCNSCC && a.RcvdBytes != c.units&0xffffff:
 		return fmt.Errorf("ACK to %d counts %d units received, and %d have been", to, a.RcvdBytes, c.units&0xffffff)
 	case int(a.OOO) != min(c.count, wire.NoOOOCount-1):
 		return fmt.Errorf("ACK to %d counts %d packets beyond a gap, and there are %d", to, a.OOO, c.count)
