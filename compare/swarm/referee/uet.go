@@ -39,6 +39,7 @@ type pair struct {
 	key      pairKey
 	inFlight int // sent, not known to have arrived, not refused
 	waits    int // refused and not sent again
+	credit   account
 }
 
 type context struct {
@@ -153,6 +154,9 @@ func (u *UET) requested(now Time, p *core.Packet, b []byte) error {
 	c := u.context(p, &r)
 	if c == nil {
 		return fmt.Errorf("PSN %d of context %d to %d, without a first packet that tells the start", r.PSN, r.SPDCID, p.To)
+	}
+	if err := c.pair.credit.spend(p, &r, r.Flags&wire.RequestSyn != 0 && c.pair.inFlight == 0); err != nil {
+		return err
 	}
 	k := int(int32(r.PSN - c.start))
 	carries := bundle{message: uint64(s.MessageID)<<8 | uint64(s.Flags), offset: uint64(s.MessageOffset), length: p.Payload.Length,
@@ -292,6 +296,9 @@ func (u *UET) Received(now Time, host core.Addr, p *core.Packet) error {
 	case t == wire.TypeAckCC:
 		if a, why := wire.ParseAckCC(b); why == wire.OK {
 			if c := u.contexts[contextKey{p.To, p.From, a.DPDCID}]; c != nil && !c.closed {
+				if c.pair.credit.heard = true; a.CCType == wire.CCCredit {
+					c.pair.credit.grant(a.Credit)
+				}
 				c.learn(now, u.MinWait(c.key.from, c.key.to), &a)
 			}
 		}
@@ -299,6 +306,12 @@ func (u *UET) Received(now Time, host core.Addr, p *core.Packet) error {
 		if n, why := wire.ParseNack(b); why == wire.OK {
 			if c := u.contexts[contextKey{p.To, p.From, n.DPDCID}]; c != nil && !c.closed {
 				c.learnRefusal(now, &n)
+			}
+		}
+	case t == wire.TypeControl:
+		if h, why := wire.ParseControl(b); why == wire.OK && h.Control == wire.ControlCredit {
+			if c := u.contexts[contextKey{p.To, p.From, h.DPDCID}]; c != nil && !c.closed {
+				c.pair.credit.grant(h.Payload)
 			}
 		}
 	}
@@ -411,7 +424,7 @@ func (u *UET) Rests(now Time, host core.Addr) error {
 		return nil
 	}
 	for _, p := range u.of[host] {
-		if p.waits > 0 && p.inFlight == 0 {
+		if p.waits > 0 && p.inFlight == 0 && !p.credit.on {
 			return fmt.Errorf("%d packets to %d were NACKed and are not sent again, with nothing under way", p.waits, p.key.to)
 		}
 	}
