@@ -5,6 +5,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -216,7 +217,7 @@ func TestListNamesEverythingRegistered(t *testing.T) {
 		require.Contains(t, all, text)
 		require.True(t, strings.HasPrefix(text, strings.ToUpper(what)+"\n\n"))
 		for _, name := range names {
-			require.Regexp(t, `(?m)^ +(family )?`+name+`\b`, text, what)
+			require.Regexp(t, `(?m)^ +(family )?`+regexp.QuoteMeta(name)+`\b`, text, what)
 		}
 	}
 	require.Contains(t, all, "class.", "the settings of classes are part of protocols")
