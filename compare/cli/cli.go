@@ -60,8 +60,9 @@ type commands struct {
 	Report  reportCmd  `cmd:"" help:"Make the HTML report of a results directory."`
 	Score   scoreCmd   `cmd:"" help:"Set a congestion controller or a sprayer beside all others, over the standard scenarios."`
 
-	Perf perfCmd `cmd:"" help:"Measure UET and its rivals over real sockets: bandwidth, latency, message rate."`
-	Dump dumpCmd `cmd:"" help:"Decode the UET and RoCE v2 packets of a capture, and follow their contexts."`
+	Perf       perfCmd       `cmd:"" help:"Measure UET and its rivals over real sockets: bandwidth, latency, message rate."`
+	Crosscheck crosscheckCmd `cmd:"" help:"Run a small transfer in virtual time and over real sockets, and print where they part."`
+	Dump       dumpCmd       `cmd:"" help:"Decode the UET and RoCE v2 packets of a capture, and follow their contexts."`
 
 	Version kong.VersionFlag `help:"Print the version and the hash of the source."`
 }
@@ -88,7 +89,7 @@ func Run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 			"Ctrl-C stops runs cleanly and keeps what is finished; a second one ends the program at once."),
 		kong.Writers(stdout, stderr), kong.Exit(func(code int) { exited = code }),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
-		kong.Vars{"perfCompared": perf.DefaultProtocols(), "collectives": strings.Join(perf.Collectives, ", "), "perfProtocols": strings.Join(perf.Protocols.Names(), ", "), "version": weft.Version + " " + campaign.SourceHash(), "filter": dissect.FilterHelp,
+		kong.Vars{"perfCompared": perf.DefaultProtocols(), "crosschecks": "clean, loss, reorder, storm or ladder", "collectives": strings.Join(perf.Collectives, ", "), "perfProtocols": strings.Join(perf.Protocols.Names(), ", "), "version": weft.Version + " " + campaign.SourceHash(), "filter": dissect.FilterHelp,
 			"trimmed": fmt.Sprintf("%d,%d", capture.Rules.Trimmed, capture.Rules.TrimmedLastHop)}, kong.Bind(a))
 	if len(args) == 0 {
 		args = []string{"--help"}

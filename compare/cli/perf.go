@@ -63,7 +63,7 @@ type testFlags struct {
 
 // weatherFlags make the network worse.
 type weatherFlags struct {
-	Loss      string `help:"Share of packets that are lost at each end, for example 1%." placeholder:"SHARE"`
+	Loss      string `help:"Share of packets that are lost at each end, for example 1%; of client and compare several separated by commas, after each other." placeholder:"SHARE"`
 	Delay     string `help:"Time that each packet takes longer in each direction, for example 1ms." placeholder:"TIME"`
 	Reorder   string `help:"Share of packets that come later than others by --reorder-by." placeholder:"SHARE"`
 	ReorderBy string `help:"How much later those come. 1ms by default." default:"1ms" placeholder:"TIME"`
@@ -166,8 +166,22 @@ func perfOnce(ctx context.Context, client *perf.Client, t perf.Test, out perf.Pr
 	return err
 }
 
-// tests are all that the flags ask for: each metric with each size.
-func (f *testFlags) tests() ([]perf.Test, error) {
+// tests are all that the flags ask for: each loss with each metric and each size.
+func (f *testFlags) tests() (tests []perf.Test, err error) {
+	for _, loss := range strings.Split(f.Loss, ",") {
+		g := *f
+		g.Loss = loss
+		under, err := g.testsUnder()
+		if err != nil {
+			return nil, err
+		}
+		tests = append(tests, under...)
+	}
+	return tests, nil
+}
+
+// testsUnder are those of one loss.
+func (f *testFlags) testsUnder() ([]perf.Test, error) {
 	base, err := f.base()
 	if err != nil {
 		return nil, err

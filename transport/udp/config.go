@@ -62,6 +62,7 @@ type Fate struct {
 	Drop   bool
 	Copies int       // handled so many times more
 	Late   core.Time // handled so much later, from when on later packets overtake it
+	At     core.Time // handled at that instant of the carrier's clock instead, or as soon as it has passed; 0: see Late
 }
 
 // Limits of a Config.

@@ -29,15 +29,20 @@ const maxHeld = 1 << 14
 // fate asks what becomes of a packet, and does it; true if it is to be handled now.
 func (c *Carrier) fate(at core.Time, p *core.Packet) bool {
 	f := c.cfg.Fate(p)
-	if f.Drop || (f.Late > 0 || f.Copies > 0) && len(c.held.heap)+f.Copies >= maxHeld {
+	due := at + f.Late
+	if f.At > 0 {
+		due = max(at, f.At)
+	}
+	hold := f.Late > 0 || f.At > 0
+	if f.Drop || (hold || f.Copies > 0) && len(c.held.heap)+f.Copies >= maxHeld {
 		c.stats.Drops[FateDrop]++
 		return false
 	}
 	for range f.Copies {
-		c.held.add(c, at+f.Late, p)
+		c.held.add(c, due, p)
 	}
-	if f.Late > 0 {
-		c.held.add(c, at+f.Late, p)
+	if hold {
+		c.held.add(c, due, p)
 		return false
 	}
 	return true

@@ -39,15 +39,17 @@ func TestHeldPacketsComeInOrder(t *testing.T) {
 
 // TestDelayKeepsOrderAndBytes holds every packet back for as long.
 func TestDelayKeepsOrderAndBytes(t *testing.T) {
-	a, b := both(t, "127.0.0.1", func(c *Config, u *core.Config) {
-		c.Fate = func(*core.Packet) Fate { return Fate{Late: 2 * instant.Millisecond} }
-		u.RTO.Init = instant.Second
-	})
-	move(t, a, b, 10, 50_000)
-	for _, e := range []*end{a, b} {
-		require.NoError(t, e.Do(func(core.Time) {
-			require.Empty(t, e.held.heap)
-			require.Zero(t, e.host.Counters().OutOfOrder)
-		}))
+	for _, fate := range []Fate{{Late: 2 * instant.Millisecond}, {At: 5 * instant.Millisecond}} { // the second soon has passed
+		a, b := both(t, "127.0.0.1", func(c *Config, u *core.Config) {
+			c.Fate = func(*core.Packet) Fate { return fate }
+			u.RTO.Init = instant.Second
+		})
+		move(t, a, b, 10, 50_000)
+		for _, e := range []*end{a, b} {
+			require.NoError(t, e.Do(func(core.Time) {
+				require.Empty(t, e.held.heap)
+				require.Zero(t, e.host.Counters().OutOfOrder)
+			}))
+		}
 	}
 }
