@@ -44,10 +44,14 @@ type request struct {
 
 // An ending is a completion.
 type ending struct {
-	id     uint64
-	status rocev2.Status
-	length uint64 // of receives
+	id        uint64
+	status    rocev2.Status
+	length    uint64 // of receives
+	immediate uint32 // likewise
 }
+
+// immediate is what a request with immediate data brings: what peer.c sends, too.
+func immediate(id uint64) uint32 { return 0x01020300 + uint32(id) }
 
 // memoryBytes is what both ends have, at most.
 const memoryBytes = 8 << 20
@@ -130,7 +134,7 @@ func (e *end) String() string { return "we" }
 func (e *end) post(r request) {
 	e.t.Helper()
 	w := rocev2.WorkRequest{Verb: r.verb, Buffer: e.buffer, Offset: r.at, Length: r.length, RemoteKey: e.there.key + r.keyOff,
-		RemoteOffset: e.there.base + r.there, Add: r.add, Compare: r.compare, Immediate: uint32(r.id), Cookie: r.id}
+		RemoteOffset: e.there.base + r.there, Add: r.add, Compare: r.compare, Immediate: immediate(r.id), Cookie: r.id}
 	e.do(func(now core.Time) error { return e.host.Post(now, e.pair, w) })
 }
 
@@ -146,7 +150,7 @@ func (e *end) next() ending {
 	case c := <-e.done:
 		x := ending{id: c.Cookie, status: c.Status}
 		if c.Verb == rocev2.Receive && c.Status == rocev2.Success {
-			x.length = c.Length
+			x.length, x.immediate = c.Length, c.Immediate
 		}
 		return x
 	case <-time.After(patience):

@@ -106,6 +106,7 @@ func (l *lab) exchanges(t *testing.T) {
 		{"MTU 4096, PSNs wrap", 1<<20 + 1, conditions{retries: forever, rnrRetries: forever, mtu: 4096, ourPSN: 0xfffff0, guestPSN: 0xfffff8}},
 		{"1 % loss, PSNs wrap", 1<<20 - 3, conditions{retries: forever, rnrRetries: forever, mtu: 1024, loss: 0.01, ourPSN: 0xffff00, guestPSN: 0xfffe00}},
 		{"1 % loss, MTU 256", 100_001, conditions{retries: forever, rnrRetries: forever, mtu: 256, loss: 0.01, ourPSN: 0x100, guestPSN: 0x200}},
+		{"all marked CE", 1<<16 + 1, conditions{retries: forever, rnrRetries: forever, mtu: 1024, marked: true, ourPSN: 0x100, guestPSN: 0x200}},
 	} {
 		l.roles(t, c.name, c.conditions, func(t *testing.T, r roles) {
 			x := exchange{roles: r, t: t, sizes: sizes(uint64(c.mtu), c.most)}
@@ -117,6 +118,8 @@ func (l *lab) exchanges(t *testing.T) {
 				require.NotZero(t, asked.lost)
 				require.NotZero(t, answered.lost)
 			}
+			out, _ := l.cable.tallies()
+			require.Equal(t, c.marked, out.cnps > 0, "congestion notifications to the kernel, which knows none")
 		})
 	}
 }
@@ -135,6 +138,7 @@ func (x *exchange) run() {
 	x.move(rocev2.Write)
 	x.move(rocev2.Send)
 	x.move(rocev2.WriteImmediate)
+	x.move(rocev2.SendImmediate)
 	x.move(rocev2.Read)
 	x.add()
 	x.swap()
@@ -159,16 +163,16 @@ func (x *exchange) move(verb rocev2.Verb) {
 	sent, want := make([]byte, areaBytes), make([]byte, areaBytes)
 	fill(sent, x.seed)
 	fill(want, x.seed+1)
-	receives := verb == rocev2.Send || verb == rocev2.WriteImmediate
 	at, into := uint64(0), uint64(0)
 	for k, size := range x.sizes {
 		r := request{verb: verb, id: uint64(k), at: source + at, length: size, there: target + into}
 		if verb == rocev2.Read {
 			r.at, r.there = target+into, source+at
 		}
-		if verb == rocev2.Send {
+		switch verb {
+		case rocev2.Send, rocev2.SendImmediate:
 			x.answers.receive(uint64(k), target+into, size)
-		} else if receives {
+		case rocev2.WriteImmediate:
 			x.answers.receive(uint64(k), target, 0)
 		}
 		x.asks.post(r)
@@ -180,11 +184,22 @@ func (x *exchange) move(verb rocev2.Verb) {
 	}
 	for k, size := range x.sizes {
 		require.Equal(x.t, ending{id: uint64(k)}, x.asks.next(), "%v of %d bytes: how %v see it", verb, size, x.asks)
-		if receives {
-			require.Equal(x.t, ending{id: uint64(k), length: size}, x.answers.next(), "%v of %d bytes: how %v see it", verb, size, x.answers)
+		if received := arrival(verb, uint64(k), size); received != (ending{}) {
+			require.Equal(x.t, received, x.answers.next(), "%v of %d bytes: how %v see it", verb, size, x.answers)
 		}
 	}
 	require.Equal(x.t, digest(want), to.digest(target, areaBytes), "%v: the bytes", verb)
+}
+
+// arrival returns how the receive of a message ends; nothing if it takes none.
+func arrival(verb rocev2.Verb, id, length uint64) ending {
+	switch verb {
+	case rocev2.Send:
+		return ending{id: id, length: length}
+	case rocev2.WriteImmediate, rocev2.SendImmediate:
+		return ending{id: id, length: length, immediate: immediate(id)}
+	}
+	return ending{}
 }
 
 // add lets FETCH_ADDs count: each must be carried out once, and tell the value before it.

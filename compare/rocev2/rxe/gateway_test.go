@@ -14,10 +14,13 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"unsafe"
 
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
 
 	"github.com/weft-transport/weft/compare/rocev2/wire"
+	"github.com/weft-transport/weft/transport/core"
 	"github.com/weft-transport/weft/transport/wire/encap"
 )
 
@@ -40,6 +43,7 @@ type gateway struct {
 	mu   sync.Mutex
 	mtu  int64
 	loss float64
+	mark bool
 	lose func(direction int, v *wire.Datagram) bool // beside that; nil: nothing
 	dice [2]*rand.Rand
 	seen [2]tally
@@ -49,7 +53,7 @@ type gateway struct {
 type tally struct {
 	packets, lost, damaged int
 	again                  int // requests that had been sent before
-	askedAck               int
+	askedAck, cnps         int
 	next                   wire.PSN              // behind the last request that is not one of these
 	answers                map[wire.Syndrome]int // by kind; ACKs whatever their credits
 	msn                    uint32                // of the latest answer that arrived
@@ -59,6 +63,9 @@ func (s *tally) String() string {
 	text := fmt.Sprintf("%d packets", s.packets)
 	if s.lost > 0 {
 		text += fmt.Sprintf(", %d lost", s.lost)
+	}
+	if s.cnps > 0 {
+		text += fmt.Sprintf(", %d CNPs", s.cnps)
 	}
 	if s.again > 0 {
 		text += fmt.Sprintf(", %d sent again", s.again)
@@ -101,7 +108,7 @@ func openGateway(t testing.TB, our, their netip.Addr, socket string) *gateway {
 func (g *gateway) weather(c conditions, seed uint64) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.mtu, g.loss, g.lose = c.mtu, c.loss, nil
+	g.mtu, g.loss, g.mark, g.lose = c.mtu, c.loss, c.marked, nil
 	for d := range g.dice {
 		g.dice[d] = rand.New(rand.NewPCG(seed, uint64(d)))
 		g.seen[d] = tally{answers: map[wire.Syndrome]int{}, next: [...]wire.PSN{c.ourPSN, c.guestPSN}[d]}
@@ -158,6 +165,8 @@ func (g *gateway) passes(direction int, b []byte) bool {
 		if s.next.Before(end) {
 			s.next = end
 		}
+	case v.Opcode == wire.CongestionNotification:
+		s.cnps++
 	case v.Opcode.HasAETH():
 		kind := v.AETH.Syndrome
 		if kind.IsACK() {
@@ -218,9 +227,24 @@ func (g *gateway) in() {
 			binary.LittleEndian.PutUint32(b[len(b)-wire.ICRCSize:], sum)
 		}
 		if c, err := g.source(header.Entropy); err == nil {
-			c.WriteToUDPAddrPort(b[header.Payload:], netip.AddrPortFrom(g.our, wire.Port))
+			c.WriteMsgUDPAddrPort(b[header.Payload:], g.service(), netip.AddrPortFrom(g.our, wire.Port))
 		}
 	}
+}
+
+// service returns the control message that makes a datagram leave with the right type of service: CE, if all is marked.
+func (g *gateway) service() []byte {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if !g.mark {
+		return nil
+	}
+	m := make([]byte, unix.CmsgSpace(4))
+	h := (*unix.Cmsghdr)(unsafe.Pointer(&m[0]))
+	h.Level, h.Type = unix.IPPROTO_IP, unix.IP_TOS
+	h.SetLen(unix.CmsgLen(4))
+	binary.NativeEndian.PutUint32(m[unix.CmsgLen(0):], uint32(core.CE))
+	return m
 }
 
 // source returns the socket that sends from a port of the kernel's address.

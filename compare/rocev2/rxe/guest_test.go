@@ -151,9 +151,9 @@ var guestStatus = map[int]rocev2.Status{0: rocev2.Success, 1: rocev2.LocalLength
 
 func (g *guest) next() (e ending) {
 	g.t.Helper()
-	var status, opcode int
+	var status int
 	answer := g.ask("wait")
-	_, err := fmt.Sscanf(answer, "wc %x %x %x %x", &e.id, &status, &opcode, &e.length)
+	_, err := fmt.Sscanf(answer, "wc %x %x %x %x", &e.id, &status, &e.length, &e.immediate)
 	require.NoError(g.t, err, "completion in the guest: %q", answer)
 	var known bool
 	e.status, known = guestStatus[status]
@@ -178,6 +178,7 @@ type conditions struct {
 	retries    int     // of requests that are not answered, at both ends
 	rnrRetries int     // of those that find no receive
 	loss       float64 // in each direction
+	marked     bool    // everything from the kernel arrives marked CE
 	ourPSN     wire.PSN
 	guestPSN   wire.PSN
 }

@@ -8,7 +8,7 @@
 //	                                 RNR NAKs ask for, and both retry counts -> ok QPN RKEY ADDRESS
 //	recv ID AT LENGTH                posts a receive
 //	VERB ID AT LENGTH ADDRESS RKEY ADD COMPARE      posts send, sendimm, write, writeimm, read, fadd or cswap
-//	wait                             -> wc ID STATUS OPCODE LENGTH, of the next completion
+//	wait                             -> wc ID STATUS LENGTH IMMEDIATE, of the next completion; the latter two of receives
 //	fill AT LENGTH SEED              memory becomes a sequence that both ends know
 //	set AT VALUE, get AT             eight bytes
 //	digest AT LENGTH                 -> ok FNV-1A
@@ -143,7 +143,7 @@ static const struct { const char *name; enum ibv_wr_opcode opcode; } verbs[] = {
 static int post(const char *verb, const unsigned long *n)
 {
 	struct ibv_sge place = {(uintptr_t)memory + n[1], n[2], region->lkey};
-	struct ibv_send_wr w = {.wr_id = n[0], .sg_list = &place, .num_sge = 1, .send_flags = IBV_SEND_SIGNALED, .imm_data = htonl(n[0])}, *bad;
+	struct ibv_send_wr w = {.wr_id = n[0], .sg_list = &place, .num_sge = 1, .send_flags = IBV_SEND_SIGNALED, .imm_data = htonl(0x01020300 + n[0])}, *bad;
 	unsigned k = 0;
 	while (strcmp(verb, verbs[k].name))
 		if (++k == sizeof verbs / sizeof *verbs)
@@ -210,7 +210,9 @@ static void answer(FILE *line, const char *verb, const unsigned long *n)
 	} else if (!strcmp(verb, "wait")) {
 		struct ibv_wc c;
 		if (!(bad = next_completion(&c))) {
-			fprintf(line, "wc %lx %x %x %x\n", (unsigned long)c.wr_id, c.status, c.opcode, c.status || c.opcode < IBV_WC_RECV ? 0 : c.byte_len);
+			int receive = !c.status && c.opcode & IBV_WC_RECV;
+			fprintf(line, "wc %lx %x %x %x\n", (unsigned long)c.wr_id, c.status, receive ? c.byte_len : 0,
+				receive && c.wc_flags & IBV_WC_WITH_IMM ? ntohl(c.imm_data) : 0);
 			return;
 		}
 	} else if (!strcmp(verb, "set") && inside(n[0], 8)) {
