@@ -5,70 +5,76 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 )
 
-const example = "../../examples/own-algorithms"
+const tutorial = "../../docs/tutorials/own-controller"
 
-// buildExample builds the program of another module with what is on this machine, and nothing else.
-func buildExample(t *testing.T) string {
+// A step of the tutorial: commands, and what lines of their output look like.
+type step struct{ commands, output string }
+
+// steps reads the fenced blocks of the page.
+func steps(t *testing.T, page string) (all []step) {
 	t.Helper()
-	program := filepath.Join(t.TempDir(), "own")
-	build := exec.Command("go", "build", "-o", program, ".")
-	build.Dir = example
-	build.Env = append(os.Environ(), "GOFLAGS=-mod=readonly -buildvcs=false", "GOPROXY=off", "GOTOOLCHAIN=local", "GOWORK=off")
-	out, err := build.CombinedOutput()
-	require.NoError(t, err, "%s", out)
-	return program
+	for _, m := range regexp.MustCompile("(?ms)^```(sh|text)\\n(.*?)^```$").FindAllStringSubmatch(page, -1) {
+		if m[1] == "sh" {
+			all = append(all, step{commands: m[2]})
+			continue
+		}
+		require.NotEmpty(t, all, "output before the first command")
+		all[len(all)-1].output = m[2]
+	}
+	return all
 }
 
-func runProgram(t *testing.T, program string, args ...string) string {
-	t.Helper()
-	var stdout, stderr bytes.Buffer
-	c := exec.Command(program, args...)
-	c.Dir, c.Stdout, c.Stderr = t.TempDir(), &stdout, &stderr
-	require.NoError(t, c.Run(), "%v: %s", args, &stderr)
-	return stdout.String()
-}
-
-// TestAlgorithmsOfAnotherModule adds a controller and a sprayer from outside: flags, help and table rows
-// follow.
-func TestAlgorithmsOfAnotherModule(t *testing.T) {
-	// Read here, so that a change makes the test run again.
-	for _, name := range []string{"aimd.go", "sticky.go", "main.go", "go.mod", "go.sum", "README.md"} {
-		text, err := os.ReadFile(filepath.Join(example, name))
+// TestTutorial runs every command of the page on an algorithm of another module, in one shell and with what is on this
+// machine. Each line of output that the page shows must come, in that order; dots stand for anything.
+func TestTutorial(t *testing.T) {
+	page := ""
+	for _, name := range []string{"aimd.go", "sticky.go", "main.go", "own_test.go", "aimd.txt", "plan.yaml", "go.mod", "go.sum", "README.md"} {
+		// Read here, so that a change makes the test run again.
+		text, err := os.ReadFile(filepath.Join(tutorial, name))
 		require.NoError(t, err)
 		if filepath.Ext(name) == ".go" {
 			require.Less(t, bytes.Count(text, []byte("\n")), 60, name)
 		}
+		page = string(text)
 	}
 	if testing.Short() {
 		t.Skip("builds a program")
 	}
-	program := buildExample(t)
-
-	help := runProgram(t, program, "list", "congestion")
-	require.Contains(t, help, "aimd: Additive increase, multiplicative decrease on marks and losses.\n      source: Chiu and Jain, 1989\n      beta=0.5")
-	require.Contains(t, help, "nscc:", "the program's own are beside them")
-	require.Contains(t, runProgram(t, program, "list", "sprayers"), "sticky: One random path until it disappoints, then another.")
-
-	const spec = "uet,congestion=aimd,congestion.beta=0.7,spray=sticky"
-	args := []string{"compare", "permutation", "--set", "fabric={topology: leafspine, hosts: 8, leaves: 4, rate: 100Gbps}", "--set", "workload.size=64KiB",
-		"--seeds", "1,2", "--protocols", "uet," + spec + ",rocev2,congestion=aimd", "--out", "", "--quiet"}
-	table := runProgram(t, program, args...)
-	for _, row := range []string{"uet", spec, "rocev2,congestion=aimd"} {
-		require.Regexp(t, `(?m)^ +`+row+` .*16/16 `, table)
+	weft, err := filepath.Abs("../..")
+	require.NoError(t, err)
+	all := steps(t, page)
+	require.GreaterOrEqual(t, len(all), 9)
+	script := "set -e\n"
+	const mark = "---- end of a step ----"
+	for _, s := range all {
+		script += s.commands + "echo '" + mark + "'\n"
 	}
-	lines := runProgram(t, program, append(args, "--json")...)
-	require.Equal(t, 2, strings.Count(lines, `{"kind":"run","scenario":"permutation","protocol":"uet,mode=rud,congestion=aimd,congestion.beta=0.7,spray=sticky,`), "two seeds")
-	require.Regexp(t, `"source_hash":"[0-9a-f]{16}\+[0-9a-f]{12}"`, lines, "results name the program by its executable too")
-
+	shell := exec.Command("sh", "-c", script)
+	shell.Dir = t.TempDir()
+	shell.Env = append(os.Environ(), "WEFT="+weft, "GOFLAGS=-mod=mod -buildvcs=false", "GOPROXY=off", "GOTOOLCHAIN=local", "GOWORK=off")
 	var stderr bytes.Buffer
-	wrong := exec.Command(program, "compare", "permutation", "--protocols", "uet,congestion=aimd,congestion.beta=70")
-	wrong.Stderr = &stderr
-	require.Error(t, wrong.Run())
-	require.Contains(t, stderr.String(), `congestion.beta: "70" is not a fraction; expected 0 to 1`)
+	shell.Stderr = &stderr
+	out, err := shell.Output()
+	require.NoError(t, err, "%s\n%s", out, &stderr)
+	got := strings.Split(string(out), mark+"\n")
+	require.Len(t, got, len(all)+1)
+	for i, s := range all {
+		rest := strings.Split(got[i], "\n")
+		for _, want := range strings.Split(strings.TrimSuffix(s.output, "\n"), "\n") {
+			pattern := "^" + strings.ReplaceAll(regexp.QuoteMeta(want), `\.\.\.`, ".*") + "$"
+			at := 0
+			for at < len(rest) && !regexp.MustCompile(pattern).MatchString(rest[at]) {
+				at++
+			}
+			require.Less(t, at, len(rest), "%s\nshows no line %q (in this place) in\n%s", s.commands, want, got[i])
+			rest = rest[at+1:]
+		}
+	}
 }

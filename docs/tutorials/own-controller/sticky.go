@@ -20,7 +20,7 @@ func init() {
 		New: func(v param.Values) (spray.Maker, error) {
 			return func(p spray.Path) spray.Sprayer {
 				s := &sticky{chance: rand.New(rand.NewPCG(p.Seed, 0)), evs: int32(v.Int("evs")), patience: int(v.Int("patience"))}
-				s.move()
+				s.ev = s.chance.Int32N(s.evs)
 				return s
 			}, nil
 		},
@@ -34,7 +34,8 @@ type sticky struct {
 	patience, bad int
 }
 
-func (s *sticky) move() { s.ev, s.bad = s.chance.Int32N(s.evs), 0 }
+// move goes to another path, if there is one.
+func (s *sticky) move() { s.ev, s.bad = (s.ev+1+s.chance.Int32N(max(1, s.evs-1)))%s.evs, 0 }
 
 // Next keeps away from the path that lost the packet, where there is another.
 func (s *sticky) Next(now spray.Time, avoid int32) (ev uint16, run int) {
@@ -43,6 +44,9 @@ func (s *sticky) Next(now spray.Time, avoid int32) (ev uint16, run int) {
 	}
 	return uint16(s.ev), 1
 }
+
+// Traits are what the conformance tests hold it to.
+func (s *sticky) Traits() spray.Traits { return spray.Traits{Learns: true} }
 
 // Report counts what the present path did; older news is of paths that were left.
 func (s *sticky) Report(now spray.Time, ev uint16, o spray.Outcome, rtt spray.Time) {

@@ -16,4 +16,4 @@ require (
 	gonum.org/v1/gonum v0.17.0 // indirect
 )
 
-replace github.com/weft-transport/weft => ../..
+replace github.com/weft-transport/weft => ../../..
