@@ -34,6 +34,9 @@ func describe(set *runner.Setting, demonstration bool) report.ScenarioInfo {
 		info.LossRate = &rate
 	case "incast":
 		info.Sweep = &report.SweepPoint{Axis: "senders", Value: float64(s.Workload.Params.Int("degree")), Log: true}
+	case "lb-fabric", "evs-acks":
+		_, info.Column, _ = strings.Cut(s.Title, ": ")
+		info.IdealJob = idealJob(set)
 	case "messages":
 		info.Sweep = &report.SweepPoint{Axis: "message size (bytes)", Value: float64(s.Workload.Params.Bytes("size", set.BDP)), Log: true}
 	}
@@ -65,6 +68,26 @@ func fabricLine(set *runner.Setting) string {
 	}
 	parts = append(parts, set.Notes...)
 	return strings.Join(parts, ", ")
+}
+
+// idealJob is what the bytes of the busiest host take between two hosts that are far apart, by the traffic
+// of the first seed.
+func idealJob(set *runner.Setting) *float64 {
+	s := set.Scenario
+	plan, err := s.Plan(s.Fixed.Derive(s.Seeds.List[0]), set.BaseRTT, set.BDP)
+	if err != nil {
+		return nil
+	}
+	sent, got := make([]uint64, s.Fabric.Network.Hosts), make([]uint64, s.Fabric.Network.Hosts)
+	most := uint64(0)
+	for _, f := range plan.Flows {
+		sent[f.Src] += f.Bytes
+		got[f.Dst] += f.Bytes
+		most = max(most, sent[f.Src], got[f.Dst])
+	}
+	_, at := set.Ideal(0, s.Fabric.Network.Hosts-1, most)
+	ns := at.Nanoseconds()
+	return &ns
 }
 
 func orNever(t instant.Time) string {

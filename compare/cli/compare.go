@@ -90,7 +90,7 @@ func (c *compareCmd) Run(a *app) error {
 		return errUsage{err}
 	}
 	what := &campaign.Campaign{Scenarios: scenarios, Demonstration: demonstration}
-	if c.Full {
+	if c.Full || !c.Quiet && campaign.Estimate(scenarios, c.workers()) > time.Minute {
 		announce(a.stderr, scenarios, c.workers())
 	}
 	if err := c.prepare(a, what); err != nil {

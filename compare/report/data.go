@@ -42,6 +42,11 @@ type ScenarioInfo struct {
 	LossRate *float64 `json:"loss_rate,omitempty"`
 	// Sweep places the scenario on the axis of its family, for families other than loss rates.
 	Sweep *SweepPoint `json:"sweep,omitempty"`
+	// Column heads the scenario in the table of its family, whose rows are protocols and whose cells are job times
+	// over IdealJob; "" is in no such table.
+	Column string `json:"column,omitempty"`
+	// IdealJob is what the host with the most to send or to receive would take alone, in ns; nil: unknown.
+	IdealJob *float64 `json:"ideal_job_ns,omitempty"`
 	// CapacityBps is the most payload that fabric and workload could deliver, in bit/s; nil: unknown.
 	CapacityBps *float64 `json:"capacity_bps,omitempty"`
 }

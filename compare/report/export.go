@@ -48,6 +48,11 @@ func (a artist) eachFigure(v *view, do func(b *block, owner string, f *figure) e
 				}
 			}
 		}
+		if g := newGrid(blocks); g != nil {
+			if err := do(blocks[0], familyTitle(blocks), a.grid(g)); err != nil {
+				return err
+			}
+		}
 		for _, b := range blocks {
 			figures, _ := a.figures(b)
 			for _, f := range figures {

@@ -22,6 +22,8 @@ func sweepKey(b *block) string {
 		return "loss " + b.info.Family
 	case b.info.Sweep != nil:
 		return "sweep " + b.info.Family + " " + b.info.Sweep.Axis
+	case b.info.Column != "":
+		return "grid " + b.info.Family
 	}
 	return ""
 }
@@ -36,7 +38,7 @@ func (b *block) value() float64 {
 
 // newSweep returns nil unless there are two different points.
 func newSweep(blocks []*block) *sweep {
-	if len(blocks) < 2 || sweepKey(blocks[0]) == "" {
+	if len(blocks) < 2 || sweepKey(blocks[0]) == "" || blocks[0].info.Column != "" {
 		return nil
 	}
 	s := &sweep{blocks: slices.Clone(blocks), loss: blocks[0].info.LossRate != nil}

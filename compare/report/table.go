@@ -32,6 +32,11 @@ func Table(w io.Writer, d Data, width int) error {
 	for _, b := range v.blocks {
 		t.block(b, marks)
 	}
+	for _, blocks := range families(v.blocks) {
+		if g := newGrid(blocks); g != nil {
+			t.grid(g)
+		}
+	}
 	t.footer(v, marks)
 	return t.out.Flush()
 }
