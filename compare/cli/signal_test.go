@@ -37,6 +37,9 @@ func TestControlC(t *testing.T) {
 	}
 
 	in := bufio.NewReader(stderr)
+	announced, err := in.ReadString('\n')
+	require.NoError(t, err)
+	require.Contains(t, announced, "2 scenarios, 8 runs, about ")
 	first, err := in.ReadString('\n')
 	require.NoError(t, err)
 	require.True(t, strings.HasPrefix(first, "1 of 8 runs"), first)
