@@ -48,6 +48,10 @@
 // is closed after 30 seconds (Config.Core.IdleClose), and one whose peer is gone without a word is forgotten after 90
 // (TargetIdle).
 //
+// # The end
+//
+// Shutdown ends with grace: what was asked for is finished, peers are told, and nothing new begins. Close ends at once.
+//
 // # Goroutines
 //
 // The data path has one goroutine, that of the carrier. No operation, peer or stream has one. Methods are safe

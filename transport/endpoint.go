@@ -17,16 +17,18 @@ type Endpoint struct {
 	cfg    Config
 
 	// Of the loop.
-	host     *core.Endpoint
-	pending  []pending // operations under way, by the low half of their cookie; 0 is unused
-	free     uint32    // in pending
-	open     int
-	starved  []*call            // blocking calls that wait for an operation to end, in turn
-	memories map[uint64]*Memory // by key
-	keys     uint64             // from which they are made
-	closed   bool
-	events   [32]core.Event
-	desk     desk
+	host       *core.Endpoint
+	pending    []pending // operations under way, by the low half of their cookie; 0 is unused
+	free       uint32    // in pending
+	open       int
+	starved    []*call            // blocking calls that wait for an operation to end, in turn
+	memories   map[uint64]*Memory // by key
+	keys       uint64             // from which they are made
+	closed     bool
+	draining   bool // by Shutdown: nothing new is begun
+	unfinished int  // operations under way that end by themselves: all but receives
+	events     [32]core.Event
+	desk       desk
 
 	mu     sync.Mutex
 	peers  map[core.Addr]*Peer
@@ -125,7 +127,7 @@ func (e *Endpoint) Stats() (s Stats, err error) {
 
 // Close ends the endpoint at once: operations under way end with ErrClosed, and peers find it gone. What must arrive
 // must have been waited for. Acknowledgements of what has come are sent, but not again if they are lost: a peer whose
-// operation must succeed should hear of it by a message before this end closes.
+// operation must succeed should hear of it by a message before this end closes. Shutdown ends with grace.
 func (e *Endpoint) Close() error {
 	e.do(func(core.Time) {
 		e.closed = true

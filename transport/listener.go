@@ -39,7 +39,7 @@ func (e *Endpoint) ListenStream(service string) (*Listener, error) {
 	l := &Listener{endpoint: e, service: service, accepting: make(chan struct{}, 1), waiter: e.driver.Waiter()}
 	var err error
 	closed := e.do(func(now core.Time) {
-		if e.closed {
+		if e.closed || e.draining {
 			err = ErrClosed
 			return
 		}
@@ -139,7 +139,7 @@ func (p *Peer) DialStream(ctx context.Context, service string) (*Stream, error) 
 	s := e.newStream(p)
 	var err error
 	closed := e.do(func(now core.Time) {
-		if e.closed {
+		if e.closed || e.draining {
 			err = ErrClosed
 		} else if err = e.openDesk(now); err == nil {
 			err = e.desk.dial(now, e, s, c, service)

@@ -55,6 +55,9 @@ func (e *Endpoint) place(op Op, own bool) uint32 {
 		e.pending = append(e.pending, pending{})
 	}
 	e.pending[i] = pending{uses: e.pending[i].uses + 1, op: op, busy: true, own: own}
+	if op != OpReceive {
+		e.unfinished++
+	}
 	return i
 }
 
@@ -80,6 +83,9 @@ func (e *Endpoint) finish(i uint32, v *core.Event) {
 
 func (e *Endpoint) release(i uint32) {
 	own := e.pending[i].own
+	if e.pending[i].op != OpReceive {
+		e.unfinished--
+	}
 	e.pending[i] = pending{uses: e.pending[i].uses, next: e.free}
 	e.free = i
 	if !own {
@@ -185,7 +191,7 @@ func (e *Endpoint) startWhenRoom(ctx context.Context, a *action, c *call) (i uin
 	for {
 		full := false
 		closed := e.do(func(now core.Time) {
-			if e.closed {
+			if e.closed || e.draining && !c.queued && !c.granted {
 				err = ErrClosed
 				return
 			}

@@ -116,7 +116,7 @@ var errFull = fmt.Errorf("%w: the queue is full", ErrBusy)
 // post begins one operation. It runs where the Host is driven.
 func (q *Queue) post(now core.Time, r *Request) error {
 	e := q.endpoint
-	if e.closed {
+	if e.closed || e.draining {
 		return ErrClosed
 	}
 	i := e.begin(r.Op)
