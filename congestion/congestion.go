@@ -96,5 +96,11 @@ type Telemetric interface {
 // A Maker builds one controller for one context.
 type Maker func(Path) Controller
 
+// NeedsTelemetry tells whether the controllers of a Maker are Telemetric.
+func NeedsTelemetry(m Maker) bool {
+	_, needs := m(Path{LineRateBps: 100e9, BaseRTT: 12 * instant.Microsecond, MTU: 4160, MSS: 4096}).(Telemetric)
+	return needs
+}
+
 // Registry holds every known algorithm.
 var Registry = param.Registry[Maker]{Noun: "congestion controller"}

@@ -20,12 +20,13 @@ import (
 // alone.
 //
 // Reports of different ports are not compared: an acknowledgement that came another way only starts anew. So
-// packets should keep to one path (spray=ecmp). Made for a network that pauses: losses are not its business.
+// packets should keep to one path (spray=ecmp), and be acknowledged one by one (ackPerPacket=true): the window leaves no room for
+// acknowledgements that wait. Made for a network that pauses: losses are not its business.
 
 func init() {
 	Registry.Register(param.Entry[Maker]{
 		Name:   "hpcc",
-		Doc:    "Window and pace from in-band telemetry: the fullest link of the path at a set utilisation. Needs class.telemetry=true and one path.",
+		Doc:    "Window and pace from in-band telemetry: the fullest link of the path at a set utilisation. Needs class.telemetry=true, wants one path and ackPerPacket=true.",
 		Source: "HPCC (SIGCOMM 2019); alibaba-edu/High-Precision-Congestion-Control for rateAI and minRate",
 		Params: []param.Param{
 			{Name: "eta", Kind: param.Fraction, Default: "0.95", Doc: "Utilisation aimed at (the paper); no scaling."},

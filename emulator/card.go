@@ -91,10 +91,9 @@ func (f *Fabric) inject(h int, link int32, i uint32, pkt *core.Packet) {
 		panic(fmt.Sprintf("emulator: host %d sent from %d to %d in class %d", h, pkt.From, pkt.To, pkt.Class))
 	}
 	r := &f.packets.records[i]
-	pkt.Telemetry = 0
 	r.dst = uint32(pkt.To)
 	r.hash = uint32(splitmix.Mix(uint64(pkt.From)<<40 ^ uint64(pkt.To)<<20 ^ uint64(pkt.EV) ^ uint64(pkt.Proto)<<17))
-	r.size = uint16(max(pkt.Bytes()+f.cfg.LinkOverhead, f.cfg.MinWireBytes))
+	r.size = uint16(max(pkt.Bytes()+f.attach(pkt)+f.cfg.LinkOverhead, f.cfg.MinWireBytes))
 	r.class = uint8(pkt.Class)
 	r.flags = pkt.Flags & core.Trimmable
 	if pkt.ECN != core.NotECT {

@@ -483,7 +483,7 @@ func TestTelemetryReportsEveryHop(t *testing.T) {
 		queued = max(queued, last.QueueBytes)
 	}
 	require.Greater(t, queued, int64(4160), "the last link was shared")
-	require.Equal(t, uint64(200*(4160+5*hopBytes)), f.Port(n.LinkNamed("tor7-h15")).Bytes, "reports weigh something")
+	require.Equal(t, uint64(200*(4160+5*HopBytes)), f.Port(n.LinkNamed("tor7-h15")).Bytes, "reports weigh something")
 	require.Len(t, f.notes.reports, 1+countFree(f), "every report was given back")
 }
 

@@ -14,13 +14,14 @@ type Env struct {
 	LineRateBps int64        // of the host's link
 	BaseRTT     instant.Time // idle round trip of the longest path: a full packet out, an acknowledgement back
 	PairRTT     func(a, b core.Addr) instant.Time
-	BDP         int64 // LineRateBps times BaseRTT, in bytes
-	PayloadMTU  int64 // payload bytes of a full packet
-	WireMTU     int64 // bytes of a full packet of this protocol on the wire, link overhead included
-	QueueBytes  int64 // limit of an egress queue of the data class; 0: the shared buffer limits it
-	MaxHops     int   // links of the longest way
-	Trimming    bool  // the data class trims
-	Lossless    bool  // the data class is flow controlled hop by hop
+	BDP         int64          // LineRateBps times BaseRTT, in bytes
+	PayloadMTU  int64          // payload bytes of a full packet
+	WireMTU     int64          // bytes of a full packet of this protocol on the wire, link overhead included
+	QueueBytes  int64          // limit of an egress queue of the data class; 0: the shared buffer limits it
+	MaxHops     int            // links of the longest way
+	Trimming    bool           // the data class trims
+	Lossless    bool           // the data class is flow controlled hop by hop
+	Telemetry   core.Telemetry // of the data class; nil: none
 	Data        core.Class
 	Control     core.Class
 	Seed        uint64
@@ -74,6 +75,7 @@ var ClassParams = []param.Param{
 	{Name: "flowControl", Kind: param.Word, Default: "none", OneOf: []string{"none", "pfc", "credit"}, Doc: "what keeps queues from overflowing"},
 	{Name: "xoff", Kind: param.Bytes, Default: "0", Doc: "PFC: an ingress port that holds this much pauses its link; 0: dynamic, alpha times the free buffer"},
 	{Name: "xon", Kind: param.Bytes, Default: "0", Doc: "PFC: and resumes it below this; 0: xoff less two full packets"},
+	{Name: "telemetry", Kind: param.Bool, Default: "false", Doc: "every switch port reports rate, time, bytes sent and queue in the packet, 8 bytes a hop, and acknowledgements of uet bring that back (HPCC)"},
 	{Name: "headroom", Kind: param.Word, Default: "auto", Doc: "PFC: buffer per ingress port for what is under way when a pause takes effect; auto: from the link's rate and delay"},
 	{Name: "routing", Kind: param.Word, Default: "auto", Doc: "how switches spread packets over equal ways, such as drill:samples=2 (weft list routing); auto: as the fabric says, else as the protocol wants"},
 }

@@ -46,10 +46,16 @@ func newRoCE(v param.Values) (*roce, error) {
 		return nil, err
 	}
 	name, given := v.Choice("congestion")
-	if r.controller, _, err = congestion.Registry.Make(name, given); err == nil && congestion.NeedsCredit(r.controller) {
-		err = fmt.Errorf("congestion: %s needs a destination that grants credit, which RoCE v2 has no messages for; expected another", name)
+	if r.controller, _, err = congestion.Registry.Make(name, given); err != nil {
+		return nil, err
 	}
-	return r, err
+	if congestion.NeedsCredit(r.controller) {
+		return nil, fmt.Errorf("congestion: %s needs a destination that grants credit, which RoCE v2 has no messages for; expected another", name)
+	}
+	if congestion.NeedsTelemetry(r.controller) {
+		return nil, fmt.Errorf("congestion: %s works from in-band telemetry, which acknowledgements of RoCE v2 do not bring back; expected another, or protocol uet", name)
+	}
+	return r, nil
 }
 
 func (r *roce) outOfOrder() bool {

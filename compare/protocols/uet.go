@@ -94,11 +94,15 @@ func (u *uet) checkLoss() error {
 var lossRules = map[string]core.LossRule{"order": core.ByOrder, "time": core.ByTime, "entropy": core.ByEntropy}
 
 // ClassDefaults are the switch settings that NSCC expects (UE Specification 3.6.17).
-// With receiver credits the last hop, which they look after, does not mark.
+// With receiver credits the last hop, which they look after, does not mark; where the controller works from
+// telemetry, switches report.
 func (u *uet) ClassDefaults() map[string]string {
 	class := map[string]string{"queue": "1bdp", "ecnMin": "0.2bdp", "ecnMax": "0.8bdp", "ecnP": "1", "trim": "true", "flowControl": "none"}
 	if congestion.NeedsCredit(u.controller) {
 		class["ecnLastHop"] = "false"
+	}
+	if congestion.NeedsTelemetry(u.controller) {
+		class["telemetry"] = "true"
 	}
 	return class
 }
@@ -144,7 +148,7 @@ func (u *uet) config(env protocol.Env) core.Config {
 	c := core.Config{
 		Hosts: env.Hosts, DataClass: env.Data, ControlClass: env.Control, Trimming: env.Trimming,
 		PayloadMTU: int(env.PayloadMTU), LineRateBps: env.LineRateBps, BaseRTT: env.BaseRTT,
-		NewController: u.controller, NewSprayer: u.sprayer,
+		NewController: u.controller, Telemetry: env.Telemetry, NewSprayer: u.sprayer,
 		PDCs: int(u.v.Int("pdcs")), MPR: int(u.v.Int("mpr")),
 		ACK:       core.ACKConfig{Trigger: int(max(1, u.v.Bytes("ackTrigger", env.BDP))), PerPacket: u.v.Bool("ackPerPacket")},
 		TailProbe: core.TailProbeConfig{On: u.v.Bool("tailProbe")},

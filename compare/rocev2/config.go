@@ -1,6 +1,7 @@
 package rocev2
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/weft-transport/weft/compare/rocev2/wire"
@@ -120,6 +121,9 @@ func (c Config) complete() (Config, error) {
 		c.LongSend = wire.NakInvalidRequest
 	}
 	setDefault(&c.ReorderWindow, min(max(8*c.bdpPackets(), 128), 4096))
+	if c.Make != nil && congestion.NeedsTelemetry(c.Make) {
+		return c, errors.New("rocev2: the congestion controller works from in-band telemetry, which acknowledgements of RoCE v2 do not bring back; expected another")
+	}
 	if err := c.checkRanges(); err != nil {
 		return c, err
 	}

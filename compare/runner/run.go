@@ -105,6 +105,9 @@ func (set *Setting) addHosts(p *play, e *scenario.Entry, seeds scenario.SeedSet,
 		m, _ := p.hosts[a].(core.Memory)
 		return m
 	})
+	if env.Telemetry != nil {
+		env.Telemetry = p.fabric
+	}
 	for h := range p.hosts {
 		host, err := e.Protocol.NewHost(core.Addr(h), env)
 		if err != nil {

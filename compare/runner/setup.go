@@ -126,7 +126,7 @@ func (set *Setting) classes(e *scenario.Entry) ([]emulator.Class, error) {
 		Name: e.Spec.Name, QueueBytes: size("queue"), LastHopQ: size("lastHopQueue"), Alpha: alpha,
 		ECNMin: size("ecnMin"), ECNMax: size("ecnMax"), ECNP: v.Float("ecnP"), NoLastHopECN: !v.Bool("ecnLastHop"),
 		Trim: v.Bool("trim"), TrimBytes: size("trimBytes"), TrimInto: uint8(trimmedClass), TrimTail: v.Bool("trimTail"),
-		Routing: routing, XOFF: size("xoff"), XON: size("xon"),
+		Routing: routing, XOFF: size("xoff"), XON: size("xon"), Telemetry: v.Bool("telemetry"),
 	}
 	switch v.Word("flowControl") {
 	case "pfc":
@@ -158,7 +158,7 @@ func (set *Setting) fabric(e *scenario.Entry, seeds scenario.SeedSet, check bool
 	}
 	f, err := emulator.New(s.Fabric.Network, emulator.Config{
 		Classes: classes, LinkOverhead: set.overhead(e.Protocol), BufferBytes: s.Fabric.Buffer.PerSwitch,
-		MaxWireBytes: set.wireMTU(e.Protocol), MinWireBytes: set.wireMin(),
+		MaxWireBytes: set.wireMTU(e.Protocol) + telemetryBytes(e), MinWireBytes: set.wireMin(),
 		Seeds:        emulator.Seeds{Salt: seeds.Hash, Loss: seeds.Loss, Mark: seeds.Hash},
 		RerouteLocal: s.Fabric.Reroute.Local, RerouteAll: s.Fabric.Reroute.Global,
 		SamplePeriod: set.samplePeriod(), Check: check,
@@ -174,6 +174,20 @@ func (set *Setting) fabric(e *scenario.Entry, seeds scenario.SeedSet, check bool
 func (set *Setting) wireMTU(p protocol.Protocol) int64 {
 	return set.Scenario.Fabric.PayloadMTU + p.TransportBytes() + set.overhead(p)
 }
+
+// telemetryBytes is how much telemetry can add to a packet.
+func telemetryBytes(e *scenario.Entry) int64 {
+	if !e.Class.Bool("telemetry") {
+		return 0
+	}
+	return emulator.MaxHops * emulator.HopBytes
+}
+
+// A silence is telemetry before there is a fabric: of hosts that are made for their settings.
+type silence struct{}
+
+func (silence) Hops(uint32) []core.Hop { return nil }
+func (silence) Release(uint32)         {}
 
 // minFrame is the smallest Ethernet frame, header and FCS included.
 const minFrame = 64
@@ -249,8 +263,13 @@ func hostLinks(n *emulator.Network, host int) []int {
 func (set *Setting) env(e *scenario.Entry, seeds scenario.SeedSet, memory func(core.Addr) core.Memory) protocol.Env {
 	s := set.Scenario
 	wire := set.wireMTU(e.Protocol)
+	var telemetry core.Telemetry
+	if e.Class.Bool("telemetry") {
+		telemetry = silence{}
+	}
 	return protocol.Env{
-		Hosts: s.Fabric.Network.Hosts, LineRateBps: s.Fabric.LineRateBps(),
+		Telemetry: telemetry,
+		Hosts:     s.Fabric.Network.Hosts, LineRateBps: s.Fabric.LineRateBps(),
 		BaseRTT: set.BaseRTT, BDP: set.BDP,
 		PairRTT: func(a, b core.Addr) instant.Time {
 			return set.ruler.RTT(int(a), int(b), wire, set.wireAck)

@@ -73,7 +73,7 @@ func (d dice) roce() (text, control string) {
 	loss := pick(d, rocev2.Losses...)
 	s.set("mode", mode)
 	s.set("loss", loss)
-	s.set("congestion", pick(d, append(withoutCredit(), "none", "dcqcn", "dcqcn")...))
+	s.set("congestion", pick(d, append(forRoCE(), "none", "dcqcn", "dcqcn")...))
 	s.set("qps", pick(d, 1, 1, 2, 4, 16))
 	if d.chance(0.3) {
 		s.set("timeout", d.between(4, 12))
@@ -104,11 +104,11 @@ func (d dice) roce() (text, control string) {
 	return s.String(), control
 }
 
-// withoutCredit returns the controllers that any protocol can use.
-func withoutCredit() []string {
+// forRoCE returns the controllers that need neither credit nor telemetry.
+func forRoCE() []string {
 	return slices.DeleteFunc(congestion.Registry.Names(), func(name string) bool {
 		maker, _, err := congestion.Registry.Make(name, nil)
-		return err == nil && congestion.NeedsCredit(maker)
+		return err == nil && (congestion.NeedsCredit(maker) || congestion.NeedsTelemetry(maker))
 	})
 }
 

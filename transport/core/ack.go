@@ -54,7 +54,25 @@ func (e *Endpoint) ackFor(now Time, p *Packet, t uint32, r *wire.Request) *contr
 	v := e.control.add()
 	*v = controlEntry{at: now, peer: p.From, psn: r.PSN, own: e.targets[t].own, remote: r.SPDCID, ev: p.EV, kind: sendAck,
 		op: wire.RespDefault, flags: uint8(ackFlagsFor(p, r.Flags&wire.RequestRetx != 0))}
+	if p.Telemetry != 0 && e.cfg.Telemetry != nil {
+		v.reports, p.Telemetry = p.Telemetry, 0
+	}
 	return v
+}
+
+// dropReports gives back telemetry that will not be sent.
+func (e *Endpoint) dropReports(handle uint32) {
+	if handle != 0 {
+		e.cfg.Telemetry.Release(handle)
+	}
+}
+
+// hops returns the telemetry of a packet, nil without.
+func (e *Endpoint) hops(p *Packet) []Hop {
+	if p.Telemetry == 0 || e.cfg.Telemetry == nil {
+		return nil
+	}
+	return e.cfg.Telemetry.Hops(p.Telemetry)
 }
 
 // ackFlagsFor echoes what the source needs to know of the packet that caused an ACK.
@@ -242,7 +260,7 @@ func (e *Endpoint) processAck(now Time, p *Packet, i uint32, a *wire.AckCC, ses 
 		e.algorithms[ci].sprayer.Report(now, p.EV, outcomeOf(marked), rtt)
 	}
 	e.algorithms[ci].controller.OnAck(now, congestion.Ack{Delivered: e.bytes(int64(newly)), InFlight: e.bytes(c.inFlight), RTT: rtt,
-		Marked: marked, Penalty: a.Penalty, Restore: a.Restore})
+		Marked: marked, Penalty: a.Penalty, Restore: a.Restore, Hops: e.hops(p)})
 	if e.onCredit() {
 		e.heardInAck(now, ci, a)
 	}

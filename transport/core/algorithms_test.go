@@ -14,6 +14,7 @@ func TestEveryRegisteredAlgorithm(t *testing.T) {
 	for _, cc := range congestion.Registry.Names() {
 		for _, sp := range spray.Registry.Names() {
 			c := trimming()
+			c.Telemetry = noReports{}
 			c.RTO = RTOConfig{Adaptive: true, MaxRetries: -1}
 			var err error
 			c.NewController, _, err = congestion.Registry.Make(cc, nil)
@@ -34,6 +35,51 @@ func TestEveryRegisteredAlgorithm(t *testing.T) {
 		}
 	}
 }
+
+// noReports is a carrier with telemetry whose switches are silent.
+type noReports struct{}
+
+func (noReports) Hops(uint32) []Hop { return nil }
+func (noReports) Release(uint32)    {}
+
+// Where nobody stamps packets, a controller that works from telemetry is refused; where somebody does, reports of
+// the packet that caused an acknowledgement come back with it, and those of others stay with their packets.
+func TestTelemetryComesBackWithAcknowledgements(t *testing.T) {
+	c := base()
+	var err error
+	c.NewController, _, err = congestion.Registry.Make("hpcc", nil)
+	require.NoError(t, err)
+	_, err = New(c)
+	require.ErrorContains(t, err, "nobody stamps packets here")
+
+	c.NewController, c.Telemetry = nil, shelf{}
+	p := newPair(t, c, nil)
+	brought := 0
+	p.fates = func(from int, out *Packet) fate {
+		if isData(out) {
+			out.Telemetry = uint32(p.dataNo[0]) + 1
+		} else if out.Telemetry != 0 {
+			brought++
+		}
+		return fate{}
+	}
+	p.send(200 * 1024)
+	p.runDone(1)
+	p.run()
+	latest := int64(0)
+	for _, a := range p.cc[0][0].acks {
+		require.Len(t, a.Hops, 1)
+		require.Greater(t, a.Hops[0].SentBytes, latest, "of the packet that caused it")
+		latest = a.Hops[0].SentBytes
+	}
+	require.EqualValues(t, p.dataNo[0], latest, "the last packet was acknowledged")
+	require.Equal(t, len(p.cc[0][0].acks), brought)
+}
+
+// A shelf is telemetry that says which packet it is of.
+type shelf struct{ noReports }
+
+func (shelf) Hops(handle uint32) []Hop { return []Hop{{SentBytes: int64(handle)}} }
 
 func TestContextsAreShown(t *testing.T) {
 	p := newPair(t, base(), nil)

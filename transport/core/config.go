@@ -35,9 +35,11 @@ type Config struct {
 	BaseRTTOf func(self, peer Addr) Time
 
 	NewController congestion.Maker // nil: "nscc" of the registry
-	NewSprayer    spray.Maker      // nil: "reps" of the registry
-	PDCs          int              // unordered contexts per destination; 0: 1
-	MPR           int              // PSNs accepted beyond the first missing one, units of 128; 0: 8 (Default_MPR), at most 255
+	// Telemetry is the in-band telemetry of the carrier; nil: there is none, and controllers that work from it are refused.
+	Telemetry  Telemetry
+	NewSprayer spray.Maker // nil: "reps" of the registry
+	PDCs       int         // unordered contexts per destination; 0: 1
+	MPR        int         // PSNs accepted beyond the first missing one, units of 128; 0: 8 (Default_MPR), at most 255
 
 	ACK       ACKConfig
 	RTO       RTOConfig
@@ -234,6 +236,8 @@ func (c *Config) algorithms() error {
 		if _, _, err := congestion.Registry.Make("nscc", nil); err != nil {
 			errs = append(errs, fmt.Errorf("core.Config.NewController: %w", err))
 		}
+	} else if c.Telemetry == nil && congestion.NeedsTelemetry(c.NewController) {
+		errs = append(errs, errors.New("the congestion controller works from in-band telemetry, and nobody stamps packets here; expected another controller, or an emulated fabric with class.telemetry=true"))
 	}
 	if c.NewSprayer == nil {
 		if _, _, err := spray.Registry.Make("reps", nil); err != nil {

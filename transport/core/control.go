@@ -14,6 +14,7 @@ type controlEntry struct {
 	remote  uint16 // the peer's
 	message uint16 // message_id of the response
 	ev      uint16
+	reports uint32 // telemetry that goes back with an ACK; 0: none
 	kind    controlKind
 	code    uint8 // NACK code, or control type
 	flags   uint8 // of the PDS header
@@ -78,9 +79,10 @@ func (q *controlQueue) pop() *controlEntry {
 func (e *Endpoint) sendControl(now Time, p *Packet) bool {
 	for e.control.count > 0 {
 		v := e.control.pop()
-		p.Payload, p.Telemetry = Payload{}, 0
+		p.Payload, p.Telemetry = Payload{}, v.reports
 		n := e.putControl(now, v, p)
 		if n == 0 {
+			e.dropReports(v.reports)
 			continue
 		}
 		p.From, p.To = e.self, v.peer

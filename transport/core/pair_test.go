@@ -184,7 +184,7 @@ func (p *pair) check(end int, out *Packet) {
 	data := prologue.Type().IsRequest() || prologue.Type() == wire.TypeRUDI
 	probe := prologue.Type() == wire.TypeControl && prologue.Control() == wire.ControlProbe
 	c := p.ends[end].cfg
-	ok := out.From == Addr(end+1) && out.To == Addr(2-end) && out.Proto == ProtoUET && out.Telemetry == 0 &&
+	ok := out.From == Addr(end+1) && out.To == Addr(2-end) && out.Proto == ProtoUET && (out.Telemetry == 0 || prologue.Type() == wire.TypeAckCC) &&
 		(out.Flags&Trimmable != 0) == (data && c.Trimming)
 	if data || probe || prologue.Type() == wire.TypeUUD {
 		ok = ok && out.ECN == ECT0 && out.Class == c.DataClass

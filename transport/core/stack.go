@@ -114,9 +114,18 @@ type Stack interface {
 	Deadline() Time
 }
 
-// A Hop is one switch port's report in a packet's in-band telemetry. Stacks that use it ask the
-// carrier, which keeps it, by Packet.Telemetry.
+// A Hop is one switch port's report in a packet's in-band telemetry.
 type Hop = congestion.Hop
+
+// A Telemetry is the in-band telemetry of a carrier, which keeps the reports and gives packets a handle of
+// them (Packet.Telemetry). A Stack may take the handle of a packet that it handles, by setting the field to 0, and
+// send it with a later packet, whose wire size it counts in: so reports come back with acknowledgements.
+type Telemetry interface {
+	// Hops returns what is behind a handle, first hop first; nil for 0. The slice is the carrier's and valid until the next packet.
+	Hops(handle uint32) []Hop
+	// Release gives back a handle that was taken and will not be sent.
+	Release(handle uint32)
+}
 
 // Memory gives access to the registered buffers of one host.
 type Memory interface {
