@@ -135,7 +135,7 @@ var wrong = []struct{ from, to, want string }{
 	{"protocols: probe", "protocols: probe,mode=medium", `x.yaml:4:12: protocols.0: protocol probe: mode: "medium" is not one of fast, slow`},
 	{"protocols: probe", "protocols: probe,spray.colour=red", `x.yaml:4:12: protocols.0: protocol probe: spray.colour: spray reps has no parameter "colour"; expected one of evs, first, run, variant, explore, start, freezing, freeze, failureRTT, lookback, lifetime, probe`},
 	{"protocols: probe", "protocols: pauser,qps=65", `x.yaml:4:12: protocols.0: protocol pauser: qps: 65 is outside 1 to 64`},
-	{"protocols: probe", "protocols: probe,class.colour=red", `x.yaml:4:12: protocols.0: protocol probe: class: unknown parameter "colour"; expected one of queue, lastHopQueue, alpha, ecnMin, ecnMax, ecnP, trim, trimBytes, trimTail, trimShare, flowControl, xoff, xon, headroom, routing`},
+	{"protocols: probe", "protocols: probe,class.colour=red", `x.yaml:4:12: protocols.0: protocol probe: class: unknown parameter "colour"; expected one of queue, lastHopQueue, alpha, ecnMin, ecnMax, ecnP, trim, trimBytes, trimTail, trimShare, flowControl, xoff, xon, telemetry, headroom, routing`},
 	{"protocols: probe", "protocols: probe,class.trim=false,class.queue=200KB,class.xoff=100KB,class.flowControl=pfc", `x.yaml:4:12: protocols.0: protocol probe: class.queue: 200KB is a length at which packets are dropped, and class.flowControl: pfc promises that none is; expected 0 (the shared buffer)`},
 	{"protocols: probe", "protocols: probe,class.trim=false,class.queue=0,class.lastHopQueue=1bdp,class.flowControl=credit", `x.yaml:4:12: protocols.0: protocol probe: class.lastHopQueue: 1bdp is a length at which packets are dropped, and class.flowControl: credit promises that none is; expected 0 (the shared buffer)`},
 	{"protocols: probe", "protocols: probe,class.alpha=0.0009", `x.yaml:4:12: protocols.0: protocol probe: class.alpha: 0.0009 is outside 1/1024 to 1024, in steps of 1/1024, and is not 0 (the fabric's)`},
@@ -148,7 +148,7 @@ var wrong = []struct{ from, to, want string }{
 	{"protocols: probe", "protocols: probe,class.ecnMax=0", `x.yaml:4:12: protocols.0: protocol probe: class.ecnMin: 0.2bdp without class.ecnMax, so nothing would be marked; expected both or neither`},
 	{"protocols: probe", "protocols: pauser,class.headroom=some", `x.yaml:4:12: protocols.0: protocol pauser: class.headroom: "some" is not a size; expected a number of 0 or more with B, KB, KiB, MB, MiB, GB, GiB or bdp, such as 2MiB, or auto`},
 	{"protocols: probe", "protocols: probe\nclasses: {tcp: {queue: 1}}", `x.yaml:5:11: classes: there is no protocol "tcp" to set a class for; expected all or one of PROTOCOLS`},
-	{"protocols: probe", "protocols: probe\nclasses: {probe: {queues: 1}}", `x.yaml:5:19: classes.probe: unknown field "queues" (did you mean queue?); expected one of queue, lastHopQueue, alpha, ecnMin, ecnMax, ecnP, trim, trimBytes, trimTail, trimShare, flowControl, xoff, xon, headroom, routing`},
+	{"protocols: probe", "protocols: probe\nclasses: {probe: {queues: 1}}", `x.yaml:5:19: classes.probe: unknown field "queues" (did you mean queue?); expected one of queue, lastHopQueue, alpha, ecnMin, ecnMax, ecnP, trim, trimBytes, trimTail, trimShare, flowControl, xoff, xon, telemetry, headroom, routing`},
 	{"protocols: probe", "protocols: probe\nclasses: {probe: {queue: big}}", `x.yaml:5:26: classes.probe.queue: "big" is not a size; expected a number of 0 or more with B, KB, KiB, MB, MiB, GB, GiB or bdp, such as 2MiB`},
 
 	// Other scenarios
