@@ -48,10 +48,10 @@ var moreProbes = []Probe{
 	}},
 	{Number: "x5", What: "the second packet overlaps the first by 24 B", Want: taken,
 		Here: "ACK nh 4 fl=0x2 cack=psn-1 off=1 rsp op=1 list=0 rc=0x18 msg=own job=1 ml=0", Why: "pieces have their places, so that bytes are counted once", count: true, play: func(c *prober) {
-		c.opened(0x94)
-		c.piece(0, 0, nil)
-		c.piece(0, 1, func(p *wire.Packet) { p.Standard.MessageOffset = 1000 })
-	}},
+			c.opened(0x94)
+			c.piece(0, 0, nil)
+			c.piece(0, 1, func(p *wire.Packet) { p.Standard.MessageOffset = 1000 })
+		}},
 	{Number: "x6", What: "PSN CACK + 127", Want: inGap(127), play: func(c *prober) { c.opened(0x95); c.ahead(127) }},
 	{Number: "x7", What: "PSN CACK + 128", Want: inGap(128), play: func(c *prober) { c.ahead(128) }},
 	{Number: "x8", What: "PSN CACK + 129", Want: nack(wire.NackOORWindow, "psn", ""), play: func(c *prober) { c.ahead(129) }},

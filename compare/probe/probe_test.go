@@ -19,6 +19,15 @@ import (
 // patience is how long what is due may take on a machine that does other things.
 const patience = 20 * time.Second
 
+// asProvider is the set-up of the provider.
+func asProvider() transport.Config {
+	return transport.Config{
+		Core: core.Config{PayloadMTU: 1024, MPR: 1, JobID: 1, ResourceIndex: 15, InitiatorID: 16, ACK: core.ACKConfig{Plain: true, Trigger: 16384, MinAdd: 1024},
+			RTO: core.RTOConfig{Init: 50 * instant.Millisecond}, FastLoss: core.FastLossConfig{On: true}, MessageRetry: core.RetryConfig{Time: 20 * instant.Millisecond}},
+		UDP: udp.Config{OnePerAddress: true, Spin: -1},
+	}
+}
+
 // ours opens an endpoint as the provider is set up, and a line to it, on two loopback addresses of this process.
 func ours(t *testing.T) (*transport.Endpoint, *Line) {
 	if runtime.GOOS != "linux" {
@@ -28,11 +37,7 @@ func ours(t *testing.T) (*transport.Endpoint, *Line) {
 	address := func(host int) netip.Addr {
 		return netip.AddrFrom4([4]byte{127, byte(64 | pid>>14&63), byte(pid >> 6), byte(pid<<2 | host)})
 	}
-	e, err := transport.Listen(t.Context(), address(1).String(), transport.Config{
-		Core: core.Config{PayloadMTU: 1024, MPR: 1, JobID: 1, ResourceIndex: 15, InitiatorID: 16, ACK: core.ACKConfig{Plain: true, Trigger: 16384, MinAdd: 1024},
-			RTO: core.RTOConfig{Init: 50 * instant.Millisecond}, FastLoss: core.FastLossConfig{On: true}, MessageRetry: core.RetryConfig{Time: 20 * instant.Millisecond}},
-		UDP: udp.Config{OnePerAddress: true, Spin: -1},
-	})
+	e, err := transport.Listen(t.Context(), address(1).String(), asProvider())
 	require.NoError(t, err)
 	t.Cleanup(func() { e.Close() })
 	l, err := NewLine(address(2), address(1), false, patience)
