@@ -16,6 +16,7 @@ import (
 // A Line carries UET packets to one endpoint and back, over IPv4.
 type Line struct {
 	conn          net.PacketConn
+	beside        net.PacketConn // of a native line: UDP from the same address
 	local, remote netip.Addr
 	native        bool
 	patience      time.Duration
@@ -33,18 +34,28 @@ func NewLine(local, remote netip.Addr, native bool, patience time.Duration) (*Li
 	}
 	var err error
 	if native {
-		l.conn, err = net.ListenIP("ip4:253", &net.IPAddr{IP: local.AsSlice()})
+		if l.conn, err = net.ListenIP("ip4:253", &net.IPAddr{IP: local.AsSlice()}); err == nil {
+			l.beside, err = net.ListenUDP("udp4", net.UDPAddrFromAddrPort(netip.AddrPortFrom(local, 0)))
+		}
 	} else {
 		l.conn, err = net.ListenUDP("udp4", net.UDPAddrFromAddrPort(netip.AddrPortFrom(local, wire.Port)))
 	}
 	if err != nil {
+		l.Close()
 		return nil, fmt.Errorf("probe from %v: %w", local, err)
 	}
 	return l, nil
 }
 
 // Close ends the line.
-func (l *Line) Close() error { return l.conn.Close() }
+func (l *Line) Close() (err error) {
+	for _, c := range []net.PacketConn{l.conn, l.beside} {
+		if c != nil {
+			err = errors.Join(err, c.Close())
+		}
+	}
+	return err
+}
 
 // How a packet is sent that is not sent as it should be.
 type How struct {
@@ -74,7 +85,8 @@ func (l *Line) send(b []byte, how How) error {
 		packet = append(packet[:len(packet):len(packet)], trailer[:]...)
 	}
 	if how.Port != 0 {
-		return l.sendUDP(packet, how.Port)
+		_, err := l.beside.WriteTo(packet, net.UDPAddrFromAddrPort(netip.AddrPortFrom(l.remote, how.Port)))
+		return err
 	}
 	if how.CE {
 		if err := ipv4.NewPacketConn(l.conn).SetTOS(3); err != nil {
@@ -91,16 +103,6 @@ func (l *Line) to() net.Addr {
 		return &net.IPAddr{IP: l.remote.AsSlice()}
 	}
 	return net.UDPAddrFromAddrPort(netip.AddrPortFrom(l.remote, wire.Port))
-}
-
-func (l *Line) sendUDP(packet []byte, port uint16) error {
-	c, err := net.DialUDP("udp4", net.UDPAddrFromAddrPort(netip.AddrPortFrom(l.local, 0)), net.UDPAddrFromAddrPort(netip.AddrPortFrom(l.remote, port)))
-	if err != nil {
-		return err
-	}
-	defer c.Close()
-	_, err = c.Write(packet)
-	return err
 }
 
 // crc is the trailer of b. Over UDP, source is the source port of the one who sends.

@@ -11,6 +11,7 @@ import (
 	"net/netip"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"runtime"
 	"strconv"
 	"strings"
@@ -24,7 +25,8 @@ import (
 )
 
 // What stands between this endpoint and the reference provider: two network namespaces, a veth pair between them, and the
-// provider's process at the other end. WEFT_UET_PROVIDER names a program that drives the provider as docs/INTEROP.md says.
+// provider's process at the other end. WEFT_UET_PROVIDER names a program that drives the provider as docs/INTEROP.md says;
+// WEFT_UET_CAPTURES a directory for the captures, which else are taken away.
 
 var here, there = netip.MustParseAddr("10.77.0.1"), netip.MustParseAddr("10.77.0.2")
 
@@ -117,7 +119,16 @@ func (b *bench) endpoint(change func(*transport.Config)) (e *transport.Endpoint)
 
 // capture writes what v0 of this end sees into a file.
 func (b *bench) capture() {
-	b.pcap = b.t.TempDir() + "/provider.pcap"
+	dir := os.Getenv("WEFT_UET_CAPTURES")
+	if dir == "" {
+		dir = b.t.TempDir()
+	}
+	b.pcap = filepath.Join(dir, strings.Map(func(r rune) rune {
+		if r == '/' || r == ' ' || r == '%' {
+			return '-'
+		}
+		return r
+	}, b.t.Name())+".pcap")
 	fd := -1
 	b.in(0, func() {
 		const all = 0x0300 // ETH_P_ALL in network byte order

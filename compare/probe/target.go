@@ -90,6 +90,7 @@ func (c *prober) settle(count bool) string {
 	}
 	heard, err := c.line.settled()
 	if err != nil {
+		c.err = err
 		return err.Error()
 	}
 	var text []string
@@ -186,7 +187,7 @@ func Target(l *Line) (results []Result, err error) {
 		p.play(c)
 		r := Result{Probe: p, Got: c.settle(p.count)}
 		if c.err != nil {
-			return results, c.err
+			return results, fmt.Errorf("probe %s: %w", p.Number, c.err)
 		}
 		results = append(results, r)
 	}

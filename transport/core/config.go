@@ -69,6 +69,7 @@ type Config struct {
 	Unexpected   UnexpectedConfig
 	MessageRetry RetryConfig
 	MaxACKData   int  // Max_ACK_Data_Size: longest answer that travels in an ACK; 0: 16, the most; negative: none but fetched values
+	MaxAnswers   int  // answers to reads that wait to be sent or acknowledged, of all contexts; each may have MPR of them in any case. 0: 16384
 	MaxReadAhead int  // answers with data that a context asks for before they come; 0: two bandwidth-delay products, at least 4
 	ResponseTime Time // how long data may stay away that the target has promised; 0: as long as a packet is sent again and again
 
@@ -118,6 +119,9 @@ type RetryConfig struct {
 type NACKConfig struct {
 	RetxTime   Time // NACK_Retx_Time: pause of the context; 0: 1 ms
 	MaxRetries int  // Max_NACK_Retx_Cnt: refusals a packet survives; 0: 5; negative: any number
+	// SilentROD, of a target: what is out of order in an ordered context is dropped without ROD_OOO, and the source's timer
+	// recovers. For sources that send the refused packet again instead of going back, as the reference provider's do.
+	SilentROD bool
 }
 
 // FastLossConfig infers losses from what acknowledgements say of later packets. Off by default: NACKs,
@@ -182,6 +186,7 @@ func (c *Config) Validate() error {
 		inRange("FastLoss.MinPackets", int64(c.FastLoss.MinPackets), 0, 1<<20),
 		inRange("MaxTargets", int64(c.MaxTargets), 0, maxTargets),
 		inRange("MaxResponses", int64(c.MaxResponses), 0, 1<<20),
+		inRange("MaxAnswers", int64(c.MaxAnswers), 0, 1<<24),
 		inRange("JobID", int64(c.JobID), 0, 1<<24-1),
 		inRange("PIDOnFEP", int64(c.PIDOnFEP), 0, 1<<12-1),
 		inRange("ResourceIndex", int64(c.ResourceIndex), 0, 1<<12-1),
@@ -280,6 +285,7 @@ func (c Config) withDefaults() Config {
 	orDefault(&c.SegmentLifetime, instant.Second)
 	orDefault(&c.MaxTargets, maxTargets)
 	orDefault(&c.MaxResponses, 1024)
+	orDefault(&c.MaxAnswers, 16384)
 	orDefault(&c.Resources, 1)
 	orDefault(&c.Unexpected.Messages, 64)
 	orDefault(&c.Unexpected.Bytes, 8192)

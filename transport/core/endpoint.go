@@ -101,6 +101,7 @@ type Endpoint struct {
 	loose            looseQueue // requests without context: RUDI and UUD
 	looseAnswers     []looseAnswer
 	looseAnswersFree uint32
+	answers          uint32                     // to reads, that wait to be sent or acknowledged
 	scratch          [wire.CompareSwapSize]byte // operands and short answers in hand; a local one would escape into Memory
 
 	nest nest

@@ -125,6 +125,9 @@ func (e *Endpoint) freeOperation(x uint32) {
 	if o.token != 0 {
 		e.byToken.remove(uint64(o.token))
 	}
+	if o.opcode == opAnswer {
+		e.answers--
+	}
 	*o = operation{scheduled: Never, due: Never, next: e.operationsFree}
 	e.operationsFree = x
 }

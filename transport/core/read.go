@@ -42,9 +42,10 @@ func (e *Endpoint) performRead(now Time, p *Packet, t uint32, s *wire.Standard, 
 		return 0
 	}
 	i := e.reverseSource(t)
-	if i == 0 || e.pdcs[i].queued >= e.mpr {
+	if i == 0 || e.pdcs[i].queued >= e.mpr && e.answers >= uint32(e.cfg.MaxAnswers) {
 		return wire.NackNoSESMsg
 	}
+	e.answers++
 	mi, x := e.newMessage(), e.takeOperation()
 	e.messages[mi] = sendMessage{length: uint64(length), buffer: buffer, offset: offset + uint64(s.MessageOffset), chunks: 1, left: 1, extra: x}
 	e.operations[x] = operation{opcode: opAnswer, state: opInternal, peer: p.From, answers: s.MessageID, place: s.MessageOffset, whole: s.RequestLength,

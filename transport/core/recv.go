@@ -201,16 +201,21 @@ func (e *Endpoint) trimmed(now Time, p *Packet, t uint32, r *wire.Request) {
 
 // outOfOrder drops a packet of an ordered context that is not the expected one. The source is
 // asked to go back once per gap, and once more whenever it has gone back and the packet is still
-// missing, which shows in PSNs that no longer rise.
+// missing, which shows in retransmissions whose PSNs begin to rise again. A single one that comes again is no sign of it: who sends
+// the refused packet again instead of going back would be asked, and would do so, without end.
 func (e *Endpoint) outOfOrder(now Time, p *Packet, t uint32, r *wire.Request) {
 	g := &e.targets[t]
 	e.countOrder(g, r.PSN)
 	e.discard(p)
 	first := g.flags&targetRefused == 0
-	again := !before(g.rodLast, r.PSN)
-	g.flags |= targetRefused
+	rises := before(g.rodLast, r.PSN)
+	again := g.flags&targetFell != 0 && rises && r.Flags&wire.RequestRetx != 0
+	g.flags |= targetRefused | targetFell
+	if first || rises {
+		g.flags &^= targetFell
+	}
 	g.rodLast = r.PSN
-	if first || again {
+	if (first || again) && !e.cfg.NACK.SilentROD {
 		e.refuse(now, p, g.own, r.SPDCID, r.PSN, wire.NackRODOOO, g.high+1)
 	}
 }
@@ -225,7 +230,9 @@ func (e *Endpoint) acceptEmpty(now Time, p *Packet, t uint32, h *wire.Control) {
 	}
 	if !e.has(g, h.PSN) {
 		if g.mode == ROD && h.PSN != g.high+1 {
-			e.refuse(now, p, g.own, h.SPDCID, h.PSN, wire.NackRODOOO, g.high+1)
+			if !e.cfg.NACK.SilentROD {
+				e.refuse(now, p, g.own, h.SPDCID, h.PSN, wire.NackRODOOO, g.high+1)
+			}
 			return
 		}
 		e.admit(g, h.PSN, 0)

@@ -61,6 +61,43 @@ func TestOrderedContextGoesBackAgainWhenTheResentPacketIsLost(t *testing.T) {
 	require.Zero(t, v.Timeouts)
 }
 
+// A source may send a refused packet again and again instead of going back: the reference provider does, at once, and gives its
+// context up after five times.
+func TestOrderedContextDoesNotRefuseOnePacketWithoutEnd(t *testing.T) {
+	p := newPair(t, base(), nil)
+	p.narrate = true
+	count := 0
+	p.fates = func(_ int, out *Packet) fate {
+		if !isData(out) {
+			return fate{}
+		}
+		count++
+		switch count {
+		case 10:
+			return fate{drop: true}
+		case 11:
+			return fate{copies: 5}
+		}
+		return fate{}
+	}
+	p.send(60*1024, ordered)
+	p.runDone(1)
+	p.wantOne()
+	require.Equal(t, 1, p.logged("ROD_OOO"))
+	require.EqualValues(t, 60, p.B().Counters().Delivered)
+}
+
+func TestOrderedContextMayStaySilent(t *testing.T) {
+	p := newPair(t, base(), func(_ int, c *Config) { c.NACK.SilentROD = true })
+	p.narrate = true
+	p.fates = nth(fate{drop: true}, 10)
+	p.send(60*1024, ordered)
+	p.runDone(1)
+	require.NotZero(t, p.wantOne().Timeouts)
+	require.Zero(t, p.logged("ROD_OOO"))
+	require.EqualValues(t, 60, p.B().Counters().Delivered)
+}
+
 func TestOrderedContextTrimmed(t *testing.T) {
 	p := newPair(t, trimming(), nil)
 	p.narrate = true

@@ -287,6 +287,33 @@ func TestRead(t *testing.T) {
 	}
 }
 
+// An initiator that has all of a long read asked for at once, as the reference provider does: its requests are acknowledged, so that its
+// window does not hold it back, and the target keeps the answers that do not fit into its own.
+func TestReadOfOneWhoDoesNotWait(t *testing.T) {
+	const answers = 800
+	for _, held := range []int{0, 300} { // answers that the target keeps: enough, and too few
+		c := patient()
+		c.MPR = 1
+		p := newPair(t, c, func(end int, c *Config) {
+			c.MaxReadAhead, c.MaxAnswers = 1<<20, held
+			c.NACK.MaxRetries = -1
+		})
+		a, b := make([]byte, answers*1024), make([]byte, answers*1024)
+		r := random(1)
+		for i := range b {
+			b[i] = byte(r.next())
+		}
+		buffer := p.A().Register(a)
+		_, key, err := p.B().RegisterRegion(Region{Bytes: b, Access: RemoteRead})
+		require.NoError(t, err)
+		got := p.ask(Message{Op: OpRead, Buffer: buffer, Length: uint64(len(a)), RemoteKey: key, Cookie: 4})
+		require.Equal(t, Completed, got[4].Kind, "%v", got[4])
+		require.Equal(t, b, a)
+		require.Equal(t, held != 0, p.A().Counters().NacksReceived > 0)
+		require.Zero(t, p.B().answers)
+	}
+}
+
 // Reads, writes and sends of both ends share contexts and do not disturb each other.
 func TestReadsBothWays(t *testing.T) {
 	everyWeather(t, func(t *testing.T, weather uint64) {

@@ -41,6 +41,7 @@ const (
 	targetWantsAck                   // an ACK was requested while there was a gap
 	targetUnnamed                    // unnamed is valid
 	targetRefused                    // ROD: the missing packet was asked for
+	targetFell                       // ROD: the last packet out of order had no higher PSN than the one before
 	targetReverse                    // takes answers to our requests on our own context (reverse.go)
 )
 
