@@ -39,6 +39,7 @@ var arrows = []struct {
 	{"transport", []string{"transport", "congestion", "spray"}, "the library brings core and sockets together, and knows no fabric"},
 	{"emulator/netem", []string{"transport/instant"}, "an impairment knows packets by their size"},
 	{"emulator/live", []string{"emulator", "transport/instant", "transport/core", "transport/splitmix"}, "it moves a clock and bytes, and decides nothing"},
+	{"emulator/netns", []string{"emulator", "transport/instant"}, "a plan is text made of a network"},
 	{"emulator/virtual", []string{"emulator", "transport/instant", "transport/core"}, "applications bring their own protocol"},
 	{"compare/rocev2/wire", []string{"transport/instant", "transport/wire/encap"}, "formats know bytes, what lies around them, and the units of their timer codes"},
 	{"compare", []string{"compare", "emulator", "transport", "congestion", "spray"}, "comparisons use everything below"},
@@ -58,7 +59,7 @@ var libraries = map[string][]string{
 var timeless = []string{"transport/core", "transport/wire", "congestion", "spray", "emulator", "compare/rocev2", "compare/protocols", "compare/workload"}
 
 // clocked are rooms in those that are carriers of applications: their goroutines and clocks are the point.
-var clocked = []string{"emulator/virtual", "emulator/live"}
+var clocked = []string{"emulator/virtual", "emulator/live", "emulator/netns"}
 
 func within(path string, rooms []string) bool {
 	for _, r := range rooms {

@@ -59,6 +59,20 @@ func (r *Ruler) OneWay(from, to int, wireBytes int64) Time {
 	return sum
 }
 
+// Ways returns the links by which a node sends on what is for a host, all of equal length; of a host its uplink. They
+// are the ruler's own.
+func (r *Ruler) Ways(at Node, host int) []int32 {
+	sw := int(at) - r.net.Hosts
+	switch {
+	case sw < 0:
+		return r.uplink[at : at+1]
+	case r.routes.isLeaf[sw] == r.routes.leafOf[host]:
+		return r.routes.down[host : host+1]
+	}
+	set := r.routes.sets[sw*r.routes.leaves+int(r.routes.leafOf[host])]
+	return r.routes.hops[set.start() : set.start()+set.count()]
+}
+
 // Hops returns the number of links between two hosts.
 func (r *Ruler) Hops(from, to int) int {
 	hops := 0

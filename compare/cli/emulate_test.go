@@ -1,0 +1,47 @@
+package cli_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/weft-transport/weft/compare/cli"
+)
+
+func emulated(t *testing.T) string {
+	file := filepath.Join(t.TempDir(), "small.yaml")
+	require.NoError(t, os.WriteFile(file, []byte("name: small\nfabric: {topology: leafspine, hosts: 4, rate: 1Gbps}\nworkload: {kind: permutation, size: 1KiB}\nprotocols: [uet]\n"), 0o600))
+	return file
+}
+
+func TestEmulatePlanPrintsCommands(t *testing.T) {
+	out := succeed(t, "emulate", "plan", emulated(t), "--name", "mine")
+	require.Contains(t, out, "ip netns add mine.h0\n")
+	require.Contains(t, out, "tbf rate 1000000000bit")
+	require.Contains(t, out, "# down:\nip netns del mine.h0\n")
+}
+
+func TestEmulateRefuses(t *testing.T) {
+	file := emulated(t)
+	for _, c := range []struct{ args, why string }{
+		{"plan " + file + " --set fabric.rate=400Gbps", "expected at most 40"},
+		{"plan " + file + " --name Mine", "small letters"},
+		{"plan " + file + " --queue 3", "expected a queue of 1600 bytes or more"},
+		{"plan " + file + " --ecn-min 100 --ecn-max 50", "ecn-max above ecn-min"},
+		{"plan " + file + " --ecn-min 1000 --ecn-p 2", "expected a share above 0"},
+		{"plan no-such-scenario", "no-such-scenario"},
+		{"run " + file, "expected --on HOST COMMAND"},
+		{"run " + file + " --on h0", `nothing follows "h0"`},
+		{"run " + file + " --on h7 true", `no host "h7"; expected h0 to h3`},
+		{"exec --name nothing h0 -- true", "nothing is not up"},
+		{"down --name Bad", "small letters"},
+	} {
+		status, _, err := weft(append([]string{"emulate"}, strings.Fields(c.args)...)...)
+		require.NotEqual(t, cli.Done, status, c.args)
+		require.Contains(t, err, c.why, c.args)
+		require.Equal(t, 1, strings.Count(err, "\n"), err)
+	}
+}

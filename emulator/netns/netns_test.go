@@ -1,0 +1,199 @@
+package netns
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"flag"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/weft-transport/weft/emulator"
+	"github.com/weft-transport/weft/emulator/netem"
+	"github.com/weft-transport/weft/transport/instant"
+)
+
+var update = flag.Bool("update", false, "write the golden plan anew")
+
+// TestMain is also the program that tests run on hosts.
+func TestMain(m *testing.M) {
+	switch os.Getenv("WEFT_NETNS_ROLE") {
+	case "sink":
+		c, err := net.ListenPacket("udp4", "0.0.0.0:5000")
+		if err != nil {
+			fmt.Println(err)
+			os.Exit(1)
+		}
+		fmt.Println("ready")
+		buf := make([]byte, 100)
+		for range 64 {
+			if _, _, err := c.ReadFrom(buf); err != nil {
+				os.Exit(1)
+			}
+		}
+		fmt.Println("heard 64")
+		os.Exit(0)
+	case "spray": // one datagram from each of 64 source ports
+		for port := range 64 {
+			var c *net.UDPConn
+			to, err := net.ResolveUDPAddr("udp4", os.Args[1]+":5000")
+			if err == nil {
+				c, err = net.DialUDP("udp4", &net.UDPAddr{Port: 49152 + port}, to)
+			}
+			if err == nil {
+				_, err = c.Write([]byte("x"))
+			}
+			if err != nil {
+				fmt.Println(err)
+				os.Exit(1)
+			}
+			c.Close()
+			time.Sleep(time.Millisecond)
+		}
+		os.Exit(0)
+	}
+	os.Exit(m.Run())
+}
+
+func network(t *testing.T, hosts int, rate int64, delay instant.Time) *emulator.Network {
+	make, _, err := emulator.Topologies.Make("leafspine", nil)
+	require.NoError(t, err)
+	n, err := make(emulator.Spec{Hosts: hosts, RateBps: rate, LinkDelay: delay})
+	require.NoError(t, err)
+	return n
+}
+
+func TestPlanIsGolden(t *testing.T) {
+	n := network(t, 4, 1e9, 500*instant.Nanosecond)
+	rule, err := netem.Parse("delay 2ms 100us order free loss 1%", nil)
+	require.NoError(t, err)
+	n.Links[0].Netem = &rule
+	p, err := NewPlan(n, Options{Name: "golden", Shape: true, ECNMin: 30_000, ECNMax: 90_000, ECNP: 0.1})
+	require.NoError(t, err)
+	file := filepath.Join("testdata", "plan.txt")
+	if *update {
+		require.NoError(t, os.MkdirAll("testdata", 0o755))
+		require.NoError(t, os.WriteFile(file, []byte(p.Text()), 0o644))
+	}
+	want, err := os.ReadFile(file)
+	require.NoError(t, err)
+	require.Equal(t, string(want), p.Text())
+}
+
+func TestPlansRefuse(t *testing.T) {
+	_, err := NewPlan(network(t, 4, 1e9, 0), Options{Name: "Bad Name"})
+	require.ErrorContains(t, err, "small letters")
+	_, err = NewPlan(network(t, 4, 400e9, 0), Options{Name: "fast", Shape: true})
+	require.ErrorContains(t, err, "has 400 Gbit/s; expected at most 40")
+	p, err := NewPlan(network(t, 4, 1e9, 0), Options{Name: "ok"})
+	require.NoError(t, err)
+	_, err = p.Host("h9")
+	require.EqualError(t, err, `netns: no host "h9"; expected h0 to h3`)
+}
+
+// up builds a network in namespaces of its own, or skips.
+func up(t *testing.T, hosts int, o Options) (*Plan, *emulator.Network) {
+	n := network(t, hosts, 1e9, 500*instant.Nanosecond)
+	o.Name = fmt.Sprintf("t%d", os.Getpid()%1_000_000)
+	p, err := NewPlan(n, o)
+	require.NoError(t, err)
+	if err := p.Probe(context.Background()); err != nil {
+		t.Skip(strings.ReplaceAll(err.Error(), "\n", "; "))
+	}
+	t.Cleanup(func() {
+		require.NoError(t, Stop(context.Background(), p.Name))
+		left, err := namespacesOf(p.Name)
+		require.NoError(t, err)
+		require.Empty(t, left)
+	})
+	require.NoError(t, p.Start(context.Background(), nil))
+	return p, n
+}
+
+func TestPortsSpreadOverSpines(t *testing.T) {
+	p, n := up(t, 16, Options{Shape: true})
+	self, err := os.Executable()
+	require.NoError(t, err)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	sink, err := Program(ctx, p.Name, "h15", []string{"env", "WEFT_NETNS_ROLE=sink", self}, nil)
+	require.NoError(t, err)
+	says, err := sink.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, sink.Start())
+	lines := bufio.NewScanner(says)
+	require.True(t, lines.Scan())
+	require.Equal(t, "ready", lines.Text())
+	var out bytes.Buffer
+	spray, err := Program(ctx, p.Name, "h0", []string{"env", "WEFT_NETNS_ROLE=spray", self, "h15"}, &out)
+	require.NoError(t, err)
+	require.NoError(t, spray.Run(), "%s", out.String())
+	require.True(t, lines.Scan())
+	require.Equal(t, "heard 64", lines.Text())
+	require.NoError(t, sink.Wait())
+
+	counts, err := p.Counters(ctx)
+	require.NoError(t, err)
+	used := 0
+	for i, l := range n.Links {
+		if strings.HasPrefix(l.Name, "leaf0-spine") {
+			t.Logf("%s: %d packets", l.Name, counts[i].Packets)
+			require.Less(t, counts[i].Packets, uint64(60), "no link has them all")
+			if counts[i].Packets >= 3 {
+				used++
+			}
+		}
+	}
+	require.GreaterOrEqual(t, used, 3, "64 source ports over the spines")
+}
+
+func TestWhatIsUpComesDown(t *testing.T) {
+	p, _ := up(t, 4, Options{})
+	require.ErrorContains(t, p.Start(context.Background(), nil), "is up already")
+	cmd, err := Program(context.Background(), p.Name, "h0", []string{"sleep", "1000"}, nil)
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
+	_, err = Program(context.Background(), p.Name, "h77", []string{"true"}, nil)
+	require.ErrorContains(t, err, `has no host "h77"`)
+	require.NoError(t, Stop(context.Background(), p.Name))
+	require.Error(t, cmd.Wait(), "its programs are ended")
+	_, err = Program(context.Background(), p.Name, "h0", []string{"true"}, nil)
+	require.ErrorContains(t, err, "is not up")
+	require.NoError(t, Stop(context.Background(), p.Name), "nothing is left to do")
+}
+
+func TestAnInterruptUndoes(t *testing.T) {
+	p, _ := up(t, 4, Options{})
+	require.NoError(t, Stop(context.Background(), p.Name))
+	ctx, cancel := context.WithCancel(context.Background())
+	err := p.Start(ctx, func(done, all int) {
+		if done == all/2 {
+			cancel()
+		}
+	})
+	require.ErrorIs(t, err, context.Canceled)
+	left, err := namespacesOf(p.Name)
+	require.NoError(t, err)
+	require.Empty(t, left)
+}
+
+func TestMissingPartsAreNamed(t *testing.T) {
+	if exec.Command("ip", "netns", "list").Run() != nil {
+		t.Skip("no iproute2")
+	}
+	n := network(t, 4, 1e9, instant.Millisecond)
+	p, err := NewPlan(n, Options{Name: "probe"})
+	require.NoError(t, err)
+	require.True(t, p.needs.netem)
+	if err := p.Probe(context.Background()); err != nil {
+		require.Regexp(t, "no netem|need root|is missing", err.Error())
+	}
+}

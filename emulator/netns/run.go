@@ -1,0 +1,250 @@
+package netns
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/weft-transport/weft/emulator/live"
+)
+
+// runDir is where iproute2 keeps namespaces.
+const runDir = "/run/netns"
+
+// do carries out one command; the error has what it said.
+func do(ctx context.Context, c Command) error {
+	cmd := exec.CommandContext(ctx, c[0], c[1:]...)
+	out, err := cmd.CombinedOutput()
+	if err == nil {
+		return nil
+	}
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	said := strings.Join(strings.Fields(string(bytes.TrimSpace(out))), " ")
+	return fmt.Errorf("netns: %s: %w: %s", c, err, said)
+}
+
+// Probe tells whether a plan can be carried out here, before anything is done: privileges, programs, and parts of the
+// kernel. What is missing is in the error, all of it.
+func (p *Plan) Probe(ctx context.Context) error {
+	if runtime.GOOS != "linux" {
+		return errNotLinux
+	}
+	var missing []error
+	for _, program := range []string{"ip", "tc", "ethtool", "sysctl"} {
+		if _, err := exec.LookPath(program); err != nil {
+			missing = append(missing, fmt.Errorf("netns: the program %s is missing (packages iproute2, ethtool, procps)", program))
+		}
+	}
+	if len(missing) > 0 {
+		return errors.Join(missing...)
+	}
+	probe := fmt.Sprintf("weft-probe.%d", os.Getpid())
+	if err := do(ctx, Command{"ip", "netns", "add", probe}); err != nil {
+		return fmt.Errorf("netns: namespaces need root, or the capabilities CAP_SYS_ADMIN and CAP_NET_ADMIN: %w", err)
+	}
+	defer func() { _ = do(context.WithoutCancel(ctx), Command{"ip", "netns", "del", probe}) }()
+	try := func(needed bool, what string, words ...string) {
+		if !needed {
+			return
+		}
+		_ = do(ctx, Command{"tc", "-n", probe, "qdisc", "del", "dev", "lo", "root"}) // of the one before
+		if err := do(ctx, append(Command{"tc", "-n", probe, "qdisc", "add", "dev", "lo", "root"}, words...)); err != nil {
+			missing = append(missing, fmt.Errorf("netns: this kernel has no %s: %w", what, err))
+		}
+	}
+	try(p.needs.netem, "netem (delays, losses); the user-space carrier has its own", "netem", "delay", "1ms")
+	try(p.needs.tbf, "tbf (rates)", "tbf", "rate", "10mbit", "burst", "32k", "limit", "100k")
+	try(p.needs.red, "red (marks)", "red", "limit", "400000", "min", "30000", "max", "90000", "avpkt", "1000", "burst", "50", "bandwidth", "10mbit")
+	return errors.Join(missing...)
+}
+
+// Start builds the network. When a command fails or ctx ends, what was built is taken away, and the error says why.
+func (p *Plan) Start(ctx context.Context, progress func(done, all int)) error {
+	if up, err := namespacesOf(p.Name); err != nil || len(up) > 0 {
+		if err == nil {
+			err = fmt.Errorf("netns: %s is up already, with %d namespaces; take it down first", p.Name, len(up))
+		}
+		return err
+	}
+	for i, c := range p.Up {
+		if progress != nil {
+			progress(i, len(p.Up))
+		}
+		err := ctx.Err()
+		if err == nil {
+			err = do(ctx, c)
+		}
+		if err != nil {
+			return errors.Join(err, Stop(context.WithoutCancel(ctx), p.Name))
+		}
+	}
+	if err := p.writeNames(); err != nil {
+		return errors.Join(err, Stop(context.WithoutCancel(ctx), p.Name))
+	}
+	if progress != nil {
+		progress(len(p.Up), len(p.Up))
+	}
+	return nil
+}
+
+// namesDir is where "ip netns exec" looks for files that a namespace has instead of those of /etc.
+const namesDir = "/etc/netns"
+
+// writeNames lets programs on hosts know the others by name.
+func (p *Plan) writeNames() error {
+	var names strings.Builder
+	names.WriteString("127.0.0.1 localhost\n")
+	for i, ns := range p.Hosts {
+		fmt.Fprintf(&names, "%s %s\n", live.AddrOf(i), strings.TrimPrefix(ns, p.Name+"."))
+	}
+	for _, ns := range p.Hosts {
+		dir := filepath.Join(namesDir, ns)
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			return fmt.Errorf("netns: names of hosts: %w", err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, "hosts"), []byte(names.String()), 0o644); err != nil {
+			return fmt.Errorf("netns: names of hosts: %w", err)
+		}
+	}
+	return nil
+}
+
+func namespacesOf(name string) (all []string, err error) {
+	if !goodName.MatchString(name) {
+		return nil, fmt.Errorf("netns: the name %q; expected small letters, digits and -, a letter first, at most 12", name)
+	}
+	entries, err := os.ReadDir(runDir)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, nil
+	}
+	for _, e := range entries {
+		if strings.HasPrefix(e.Name(), name+".") {
+			all = append(all, e.Name())
+		}
+	}
+	return all, err
+}
+
+// Stop takes the network of a name away, whatever is left of it: its programs are asked to end, then killed, and its
+// namespaces deleted. That nothing is there is no error.
+func Stop(ctx context.Context, name string) error {
+	all, err := namespacesOf(name)
+	if err != nil {
+		return err
+	}
+	var errs []error
+	for round, sig := range []syscall.Signal{syscall.SIGTERM, syscall.SIGKILL} {
+		left := 0
+		for _, ns := range all {
+			left += signalAll(ctx, ns, sig)
+		}
+		if left == 0 {
+			break
+		}
+		for wait := 0; round == 0 && wait < 100 && anybody(ctx, all); wait++ {
+			time.Sleep(20 * time.Millisecond)
+		}
+	}
+	for _, ns := range all {
+		if err := do(ctx, Command{"ip", "netns", "del", ns}); err != nil {
+			errs = append(errs, err)
+		}
+	}
+	names, err := filepath.Glob(filepath.Join(namesDir, name+".*"))
+	for _, dir := range names {
+		err = errors.Join(err, os.RemoveAll(dir))
+	}
+	_ = os.Remove(namesDir) // if it is empty now
+	return errors.Join(append(errs, err)...)
+}
+
+func pids(ctx context.Context, ns string) (all []int) {
+	out, _ := exec.CommandContext(ctx, "ip", "netns", "pids", ns).Output() // a namespace half made has none
+	for _, word := range strings.Fields(string(out)) {
+		if pid, err := strconv.Atoi(word); err == nil {
+			all = append(all, pid)
+		}
+	}
+	return all
+}
+
+func signalAll(ctx context.Context, ns string, sig syscall.Signal) int {
+	all := pids(ctx, ns)
+	for _, pid := range all {
+		_ = syscall.Kill(pid, sig) // it may have ended
+	}
+	return len(all)
+}
+
+func anybody(ctx context.Context, all []string) bool {
+	for _, ns := range all {
+		if len(pids(ctx, ns)) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// Program returns a command that runs on a host of a network that is up.
+func Program(ctx context.Context, name, host string, argv []string, out io.Writer) (*exec.Cmd, error) {
+	ns := name + "." + host
+	if _, err := os.Stat(filepath.Join(runDir, ns)); err != nil || !goodName.MatchString(name) || strings.ContainsAny(host, "/.") {
+		all, err := namespacesOf(name)
+		if err == nil && len(all) == 0 {
+			err = fmt.Errorf("netns: %s is not up", name)
+		}
+		if err == nil {
+			err = fmt.Errorf("netns: %s has no host %q; it has %s", name, host, strings.ReplaceAll(strings.Join(all, ", "), name+".", ""))
+		}
+		return nil, err
+	}
+	cmd := exec.CommandContext(ctx, "ip", append([]string{"netns", "exec", ns}, argv...)...)
+	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
+	cmd.WaitDelay = 5 * time.Second
+	cmd.Stdout, cmd.Stderr = out, out
+	return cmd, nil
+}
+
+// Counters are what the kernel counted at the sending end of a link.
+type Counters struct{ Packets, Bytes, Dropped uint64 }
+
+// Counters reads the counters of all links, by their index.
+func (p *Plan) Counters(ctx context.Context) (map[int]Counters, error) {
+	all := make(map[int]Counters)
+	for _, ns := range p.namespaces() {
+		out, err := exec.CommandContext(ctx, "ip", "-n", ns, "-j", "-s", "link", "show").Output()
+		if err != nil {
+			return nil, fmt.Errorf("netns: counters of %s: %w", ns, err)
+		}
+		var devices []struct {
+			Name  string `json:"ifname"`
+			Stats struct {
+				TX struct{ Packets, Bytes, Dropped uint64 } `json:"tx"`
+			} `json:"stats64"`
+		}
+		if err := json.Unmarshal(out, &devices); err != nil {
+			return nil, fmt.Errorf("netns: counters of %s: %w", ns, err)
+		}
+		for _, d := range devices {
+			for _, mine := range p.devices {
+				if mine.namespace == ns && mine.name == d.Name {
+					all[mine.link] = Counters(d.Stats.TX)
+				}
+			}
+		}
+	}
+	return all, nil
+}
