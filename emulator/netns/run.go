@@ -184,7 +184,9 @@ func pids(ctx context.Context, ns string) (all []int) {
 func signalAll(ctx context.Context, ns string, sig syscall.Signal) int {
 	all := pids(ctx, ns)
 	for _, pid := range all {
-		_ = syscall.Kill(pid, sig) // it may have ended
+		if p, err := os.FindProcess(pid); err == nil {
+			_ = p.Signal(sig) // it may have ended
+		}
 	}
 	return len(all)
 }
