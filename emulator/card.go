@@ -2,7 +2,6 @@ package emulator
 
 import (
 	"encoding/binary"
-	"fmt"
 
 	"github.com/weft-transport/weft/transport/core"
 	"github.com/weft-transport/weft/transport/splitmix"
@@ -88,7 +87,9 @@ func (f *Fabric) offer(hst *host, pull core.Pull, pkt *core.Packet) bool {
 // inject puts a packet that a host gave on its wire.
 func (f *Fabric) inject(h int, link int32, i uint32, pkt *core.Packet) {
 	if int(pkt.To) >= len(f.hosts) || int(pkt.From) != h || int(pkt.Class) >= len(f.classes) {
-		panic(fmt.Sprintf("emulator: host %d sent from %d to %d in class %d", h, pkt.From, pkt.To, pkt.Class))
+		f.fail("host %d sends from %d to %d in class %d; expected itself, and hosts below %d and classes below %d", h, pkt.From, pkt.To, pkt.Class, len(f.hosts), len(f.classes))
+		f.packets.free(i)
+		return
 	}
 	r := &f.packets.records[i]
 	r.dst = uint32(pkt.To)

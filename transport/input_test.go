@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/weft-transport/weft/emulator"
 	"github.com/weft-transport/weft/transport"
 	"github.com/weft-transport/weft/transport/core"
 	"github.com/weft-transport/weft/transport/instant"
@@ -181,4 +182,21 @@ func TestContextsEndAtEveryPoint(t *testing.T) {
 	t.Run("virtual", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) { overFabric(t, server, client) })
 	})
+}
+
+// TestAClassThatTheFabricLacks ends the run with one clear line.
+func TestAClassThatTheFabricLacks(t *testing.T) {
+	w := newWorld(t, false, func(*emulator.Fabric) {})
+	w.Go(0, func(ctx context.Context, d core.Driver) error {
+		e, err := transport.New(d, transport.Config{Core: core.Config{DataClass: 5}})
+		if err != nil {
+			return err
+		}
+		p, err := e.Dial(ctx, "h3")
+		if err != nil {
+			return err
+		}
+		return p.Send(ctx, []byte{1})
+	})
+	require.ErrorContains(t, w.Run(t.Context()), "host 0 sends from 0 to 3 in class 5; expected itself, and hosts below 4 and classes below 1")
 }

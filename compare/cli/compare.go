@@ -22,14 +22,23 @@ type common struct {
 	workFlags
 	outputFlags
 	pcapFlags
-	Out   string `help:"Directory for results and report; an empty text writes none." default:"out" placeholder:"DIR"`
-	Trace string `help:"Write samples of queues, links, and of window, rate, RTT and marks of every flow over time to this file (JSON Lines)." placeholder:"FILE"`
-	FCT   string `name:"fct" help:"Write the finished flows of each run into this directory, as rows for the scripts of HPCC." placeholder:"DIR"`
+	Out       string  `help:"Directory for results and report; an empty text writes none." default:"out" placeholder:"DIR"`
+	TraceFile *string `name:"trace" help:"Write samples of queues, links, and of window, rate, RTT and marks of every flow over time to this file (JSON Lines)." placeholder:"FILE"`
+	FCTDir    *string `name:"fct" help:"Write the finished flows of each run into this directory, as rows for the scripts of HPCC." placeholder:"DIR"`
+
+	Trace, FCT string `kong:"-"` // the texts of TraceFile and FCTDir
 }
 
 // prepare looks at what would otherwise show only when runs are made, or all of them.
 func (c *common) prepare(a *app, what *campaign.Campaign) error {
 	if err := check(a.ctx, what); err != nil {
+		return err
+	}
+	var err error
+	if c.Trace, err = given("--trace", c.TraceFile, "the name of a file"); err != nil {
+		return err
+	}
+	if c.FCT, err = given("--fct", c.FCTDir, "a directory"); err != nil {
 		return err
 	}
 	if c.Trace != "" {
@@ -302,10 +311,14 @@ type reportCmd struct {
 	Dir  string `arg:"" help:"A directory of results."`
 	File string `help:"Where to write the page." default:"" placeholder:"FILE"`
 
-	Figures string `help:"Also write every figure as an SVG file of its own into this directory." placeholder:"DIR"`
+	Figures *string `help:"Also write every figure as an SVG file of its own into this directory." placeholder:"DIR"`
 }
 
 func (c *reportCmd) Run(a *app) error {
+	figures, err := given("--figures", c.Figures, "a directory")
+	if err != nil {
+		return err
+	}
 	data, err := report.ReadDir(c.Dir)
 	if path := (*os.PathError)(nil); errors.As(err, &path) {
 		err = fmt.Errorf("%s: cannot read results: %w; expected a directory that `weft compare --out` has written", path.Path, path.Err)
@@ -323,13 +336,13 @@ func (c *reportCmd) Run(a *app) error {
 		return err
 	}
 	fmt.Fprintf(a.stdout, "report: %s\n", c.File)
-	if c.Figures == "" {
+	if figures == "" {
 		return nil
 	}
-	names, err := report.WriteFigures(c.Figures, *data)
+	names, err := report.WriteFigures(figures, *data)
 	if err != nil {
 		return errUsage{err}
 	}
-	fmt.Fprintf(a.stdout, "figures: %d in %s\n", len(names), c.Figures)
+	fmt.Fprintf(a.stdout, "figures: %d in %s\n", len(names), figures)
 	return nil
 }

@@ -45,6 +45,9 @@ func newRoCE(v param.Values) (*roce, error) {
 	if err != nil {
 		return nil, err
 	}
+	if v.Has("timeout") && v.Int("timeout") == 0 && v.Word("acks") == "control" {
+		return nil, fmt.Errorf("timeout: 0 (none) needs acks=data: the class of acknowledgements that go ahead drops packets also where that of data does not, and nobody would miss one")
+	}
 	name, given := v.Choice("congestion")
 	if r.controller, _, err = congestion.Registry.Make(name, given); err != nil {
 		return nil, err
