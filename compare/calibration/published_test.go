@@ -26,7 +26,7 @@ func TestPublishedScenariosResolve(t *testing.T) {
 				require.NoError(t, err)
 				plan, err := s.Plan(s.Fixed.Derive(1), set.BaseRTT, set.BDP)
 				require.NoError(t, err)
-				require.GreaterOrEqual(t, len(plan.Flows), s.Fabric.Network.Hosts)
+				require.NotEmpty(t, plan.Flows)
 			}
 		})
 	}
