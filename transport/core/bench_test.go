@@ -20,8 +20,12 @@ type backToBack struct {
 }
 
 func newBackToBack(tb testing.TB) *backToBack {
+	return newBackToBackOf(tb, func(congestion.Path) congestion.Controller { return &fixedWindow{window: 900_000} })
+}
+
+func newBackToBackOf(tb testing.TB, maker congestion.Maker) *backToBack {
 	c := Config{ControlClass: 1, LineRateBps: 400e9, BaseRTT: 12 * us, Seed: 1,
-		NewController: func(congestion.Path) congestion.Controller { return &fixedWindow{window: 900_000} },
+		NewController: maker,
 		NewSprayer:    func(s spray.Path) spray.Sprayer { return &randomEV{random: random(s.Seed)} }}
 	make := func(self Addr) *Endpoint {
 		mine := c
@@ -52,6 +56,9 @@ func (k *backToBack) turn(burst int) (sent int) {
 	k.now += us
 	if k.a.Deadline() <= k.now {
 		k.a.HandleTimeout(k.now)
+	}
+	if k.b.Deadline() <= k.now {
+		k.b.HandleTimeout(k.now)
 	}
 	k.a.Events(k.ev[:])
 	k.b.Events(k.ev[:])

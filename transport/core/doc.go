@@ -31,6 +31,9 @@
 // trimmed the packet; the timer; and, if configured, fast inference from order and a tail probe.
 // Only what is lost is sent again, with the same PSN and another entropy value.
 //
+// Where the controller is congestion.Credited, a packet also needs credit, which the destination grants (credit.go at the
+// source, grant.go at the destination).
+//
 // What lives per packet or per context is in slabs of structs without pointers, indexed by
 // uint32; windows are rings and bitmaps by PSN that grow as they are used and are given back when
 // nothing is outstanding. No call allocates once these have their size.
@@ -57,8 +60,7 @@
 //
 // # What is not here
 //
-// Secure contexts (TSS) and receiver credits (RCCC). Their formats are in package wire. Where this package does
-// otherwise than the UE Specification or the reference provider, the code says so where it does, and docs/DEVIATIONS.md
+// Secure contexts (TSS); their formats are in package wire. Where this package does otherwise than the UE Specification or the reference provider, the code says so where it does, and docs/DEVIATIONS.md
 // and docs/REPLAY.md have lists; in short:
 //
 //   - a trimmed packet is sent again any number of times; Max_NACK_Retx_Cnt limits refusals for
