@@ -85,7 +85,7 @@ func readNSCC(v param.Values) *nsccParams {
 	p := &nsccParams{
 		htsim: v.Word("variant") == "htsim", quickAdapt: v.Bool("quickAdapt"),
 		weightByTime: v.Word("average") == "time",
-		gate: uint8(v.Int("quickAdaptGate")), minWindow: v.Int("minWindow"), adjustPackets: v.Int("adjustPackets"),
+		gate:         uint8(v.Int("quickAdaptGate")), minWindow: v.Int("minWindow"), adjustPackets: v.Int("adjustPackets"),
 		targetDelay: v.Time("targetDelay"), adjustPeriod: v.Time("adjustPeriod"),
 		fastDelay: v.Time("fastDelay"), rttFloor: v.Time("rttFloor"),
 		alpha: v.Float("alpha"), fair: v.Float("fairIncrease"), fast: v.Float("fastIncrease"),
