@@ -257,7 +257,7 @@ func requestTo(pd *sendPDC, psn uint32) *wire.Request {
 	return &wire.Request{Type: wire.TypeRUD, Next: wire.NextStandard, ClearOffset: -1, PSN: psn, SPDCID: 1, DPDCID: pd.remote}
 }
 
-func whole(out *Packet) { out.HeaderLen = (wire.RequestSize + wire.StandardSize) }
+func whole(out *Packet) { out.HeaderLen = wire.RequestSize + wire.StandardSize }
 
 func TestTargetRefuses(t *testing.T) {
 	c := base()
