@@ -99,11 +99,14 @@ func (c *compareCmd) Run(a *app) error {
 		return errUsage{err}
 	}
 	what := &campaign.Campaign{Scenarios: scenarios, Demonstration: demonstration}
-	if c.Full || !c.Quiet && campaign.Estimate(scenarios, c.workers()) > time.Minute {
+	if c.Full { // before its fabrics are measured, which takes a while
 		announce(a.stderr, scenarios, c.workers())
 	}
 	if err := c.prepare(a, what); err != nil {
 		return err
+	}
+	if !c.Full && !c.Quiet && campaign.Estimate(scenarios, c.workers()) > time.Minute {
+		announce(a.stderr, scenarios, c.workers())
 	}
 	return c.carryOut(a, what)
 }
