@@ -61,7 +61,5 @@ func TestControlCWhileMeasuring(t *testing.T) {
 	var stdout, stderr bytes.Buffer
 	status := cli.Run(ctx, []string{"compare", "permutation", "--set", "fabric.topology=fattree", "--set", "fabric.hosts=8192", "--out", ""}, &stdout, &stderr)
 	require.Equal(t, cli.Failed, status)
-	announced, rest, _ := strings.Cut(stderr.String(), "\n")
-	require.Contains(t, announced, "1 scenarios, 50 runs, about ")
-	require.Equal(t, "weft: interrupted; no run was finished\n", rest)
+	require.Equal(t, "weft: interrupted; no run was finished\n", stderr.String())
 }
