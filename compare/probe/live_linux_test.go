@@ -105,6 +105,7 @@ func (b *bench) endpoint(change func(*transport.Config)) (e *transport.Endpoint)
 	c := asProvider()
 	c.UDP.Native, c.UDP.OnePerAddress = true, false
 	c.UDP.SocketBuffer = 16 << 20
+	c.Core.TailProbe.On = true // as by default
 	if change != nil {
 		change(&c)
 	}

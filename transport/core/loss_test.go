@@ -405,6 +405,32 @@ func TestTailProbeBlamesNobodyWhenQueuesAreLong(t *testing.T) {
 	require.Zero(t, p.wantOne().Retransmits)
 }
 
+// A peer that does not know PROBE refuses it as an unexpected event, whose PSN is that of the probe: none. The context
+// goes on without probes, and the timer finds the loss.
+func TestTailProbeOfOneWhoDoesNotKnowIt(t *testing.T) {
+	c := base()
+	c.TailProbe.On = true
+	p := newPair(t, c, nil)
+	lost := nth(fate{drop: true}, 19)
+	probes := 0
+	p.fates = func(from int, out *Packet) fate {
+		if prologue, _ := wire.ParsePrologue(out.Header[:2]); prologue.Type() == wire.TypeControl && prologue.Control() == wire.ControlProbe {
+			probes++
+			var h wire.Control
+			require.Equal(t, wire.OK, h.Parse(out.Header[:]))
+			for range 2 { // one may be on the way when the first comes
+				p.inject(from, &wire.Nack{Code: wire.NackUnexpEvent, DPDCID: h.SPDCID})
+			}
+			return fate{drop: true}
+		}
+		return lost(from, out)
+	}
+	p.send(20 * 1024)
+	p.runDone(1)
+	require.NotZero(t, p.wantOne().Timeouts)
+	require.Equal(t, 1, probes)
+}
+
 func TestTailProbesAreLimited(t *testing.T) {
 	c := base()
 	c.TailProbe = TailProbeConfig{On: true, MaxProbes: 3}

@@ -44,6 +44,10 @@ func (e *Endpoint) handleNack(now Time, p *Packet, header []byte) {
 		e.closeRefused(now, i, &n)
 		return
 	}
+	if n.Code == wire.NackUnexpEvent && pd.flags&(pdcProbing|pdcUnprobed) != 0 && !within(n.PSN, pd.una, pd.next) {
+		e.probeRefused(pd)
+		return
+	}
 	if n.Code.Fatal() {
 		e.fatalNack(now, i, n.Code)
 		return

@@ -132,6 +132,7 @@ const (
 	pdcAcks                         // at least one acknowledgement came, for Config.MPR
 	pdcHeld                         // ordered: a message was refused and will be sent again before any that has not begun
 	pdcReverse                      // sends answers to a peer's requests on the peer's context (reverse.go)
+	pdcUnprobed                     // the peer does not know PROBE
 )
 
 // packet returns the record of a PSN in [una, next).

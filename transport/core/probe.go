@@ -24,7 +24,7 @@ func (e *Endpoint) targetDelay(pd *sendPDC) Time {
 // scheduleProbe sets the probe timer anew: at every ACK while something is outstanding.
 func (e *Endpoint) scheduleProbe(now Time, pd *sendPDC) {
 	o := &e.cfg.TailProbe
-	if !o.On || pd.mode != RUD || int(pd.probes) >= o.MaxProbes {
+	if !o.On || pd.mode != RUD || pd.flags&pdcUnprobed != 0 || int(pd.probes) >= o.MaxProbes {
 		pd.probeDue = Never
 		return
 	}
@@ -61,7 +61,7 @@ func (e *Endpoint) sendProbe(now Time, p *Packet) bool {
 	for i := e.probing.head(e.probeLink); i != 0; i = e.probing.head(e.probeLink) {
 		e.probing.pop(e.probeLink)
 		pd := &e.pdcs[i]
-		if pd.una == pd.next || !pd.sending() || pd.remote == 0 {
+		if pd.una == pd.next || !pd.sending() || pd.remote == 0 || pd.flags&pdcUnprobed != 0 {
 			continue
 		}
 		pd.opaque++
@@ -78,6 +78,12 @@ func (e *Endpoint) sendProbe(now Time, p *Packet) bool {
 		return true
 	}
 	return false
+}
+
+// probeRefused takes the news that the peer does not know PROBE, as the reference provider does not: the context goes on without.
+func (e *Endpoint) probeRefused(pd *sendPDC) {
+	pd.flags = pd.flags&^pdcProbing | pdcUnprobed
+	pd.probeDue = Never
 }
 
 // probeAnswered takes the answer to the last probe. If the queues are short, what was sent well

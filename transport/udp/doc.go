@@ -72,6 +72,9 @@
 //   - where it shares an interface with the kernel, drop protocol 253 in the input chain of its namespace, or its
 //     kernel answers with ICMP protocol unreachable; ours does not, since the raw socket takes the packets
 //   - it sends 128 packets back to back: leave SocketBuffer large
+//   - its sources never go back: with ordered contexts on a network that loses, core.Config.NACK.SilentROD
+//
+// docs/INTEROP.md says what comes of it.
 //
 // # What is not here
 //
