@@ -98,7 +98,8 @@ type Endpoint struct {
 	byToken          lookup // restart token or rendezvous key to message
 	tokens           uint32 // last one given
 	receiving        receiving
-	loose            looseQueue // requests without context: RUDI and UUD
+	looseData        controlQueue // answers with data to RUDI requests
+	loose            looseQueue   // requests without context: RUDI and UUD
 	looseAnswers     []looseAnswer
 	looseAnswersFree uint32
 	answers          uint32                     // to reads, that wait to be sent or acknowledged
@@ -216,7 +217,7 @@ func (e *Endpoint) HandlePacket(now Time, p *Packet) {
 	}
 }
 
-// Transmit fills p with the next packet: control packets first, then probes and what is sent
+// Transmit fills p with the next packet: control packets first, then answers to RUDI reads, probes and what is sent
 // again, then new data, each kind in turn over peers and contexts.
 func (e *Endpoint) Transmit(now Time, pull Pull, p *Packet) bool {
 	if e.control.count > 0 && pull.Open.Has(e.cfg.ControlClass) && e.sendControl(now, p) {
@@ -225,7 +226,8 @@ func (e *Endpoint) Transmit(now Time, pull Pull, p *Packet) bool {
 	if !pull.Open.Has(e.cfg.DataClass) {
 		return false
 	}
-	return e.probing.tail != 0 && e.sendProbe(now, p) ||
+	return e.looseData.count > 0 && e.sendLooseData(p) ||
+		e.probing.tail != 0 && e.sendProbe(now, p) ||
 		e.rtxReady.tail != 0 && e.sendAgain(now, p) ||
 		e.loosePending != 0 && e.sendLoosePacket(now, p) ||
 		e.dataReady.tail != 0 && e.sendData(now, p)

@@ -16,6 +16,17 @@ type recvMessage struct {
 
 func messageKey(t uint32, id uint16) uint64 { return uint64(t)<<16 | uint64(id) }
 
+// maxOpenMessages is how many messages of a context may be incomplete before further writes are refused with NO_SES_MSG_AVAIL, which their
+// initiator repeats: a peer that begins and does not end must not take the memory. An initiator that sends one message after the other
+// has no more of them incomplete than packets under way.
+const maxOpenMessages = 4096
+
+// crowded tells whether a packet of a write would begin one message too many.
+func (e *Endpoint) crowded(t uint32, s *wire.Standard) bool {
+	const whole = wire.SESStart | wire.SESEnd
+	return e.targets[t].open >= maxOpenMessages && s.Flags&whole != whole && e.byMessage.get(messageKey(t, s.MessageID)) == 0
+}
+
 // execute carries out a write: it checks it, places its payload and counts the message's bytes.
 func (e *Endpoint) execute(now Time, p *Packet, t uint32, s *wire.Standard) wire.ReturnCode {
 	buffer, result := e.check(p, s)

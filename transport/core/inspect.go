@@ -37,7 +37,7 @@ func (e *Endpoint) Contexts(buf []ContextState) int {
 
 // Idle tells whether nothing is queued, outstanding, or waiting to be sent.
 func (e *Endpoint) Idle() bool {
-	return e.control.count == 0 && e.sendRoom.used == 0 && e.dataReady.tail == 0 && e.rtxReady.tail == 0
+	return e.control.count == 0 && e.looseData.count == 0 && e.sendRoom.used == 0 && e.dataReady.tail == 0 && e.rtxReady.tail == 0
 }
 
 // Open returns how many PDCs are open, or on their way to be closed: those that this endpoint has opened, and those of its

@@ -80,7 +80,11 @@ func (e *Endpoint) handleIdempotent(now Time, p *Packet, h *wire.RUDI, ses []byt
 		e.counters.Delivered++
 		e.counters.DeliveredBytes += uint64(p.Payload.Length)
 	}
-	e.control.push(&v)
+	if v.payload != 0 && e.looseAnswers[v.payload].length > 0 {
+		e.looseData.push(&v)
+	} else {
+		e.control.push(&v)
+	}
 }
 
 func (e *Endpoint) writeLoose(p *Packet, s *wire.Standard) wire.ReturnCode {
@@ -124,8 +128,21 @@ func (e *Endpoint) newLooseAnswer() uint32 {
 	return uint32(len(e.looseAnswers) - 1)
 }
 
-// putLooseAnswer writes the answer to a RUDI request. Data goes with it in the control class, as with a short
-// answer in an ACK.
+// sendLooseData fills p with the next answer that carries data: in the data class, where what is as long as a request may be marked and
+// paused as one. How much of it is under way is up to who asks.
+func (e *Endpoint) sendLooseData(p *Packet) bool {
+	v := e.looseData.pop()
+	p.Telemetry = 0
+	n := e.putLooseAnswer(v, p)
+	p.From, p.To = e.self, v.peer
+	p.EV, p.Proto, p.Class, p.ECN, p.Flags = v.ev, ProtoUET, e.cfg.DataClass, ECT0, 0
+	p.HeaderLen = uint8(n)
+	e.counters.Sent++
+	e.counters.SentData++
+	return true
+}
+
+// putLooseAnswer writes the answer to a RUDI request.
 func (e *Endpoint) putLooseAnswer(v *controlEntry, p *Packet) int {
 	h := wire.RUDI{Type: wire.TypeRUDIResp, Next: wire.NextResponse, Flags: wire.RUDIFlags(v.flags), PacketID: v.psn}
 	b := p.Header[:]
@@ -183,7 +200,7 @@ func (e *Endpoint) handleIdempotentAnswer(now Time, p *Packet, h *wire.RUDI, ses
 		rtt = now - v.sentAt
 		e.contexts[v.context].sample(rtt)
 	}
-	marked := h.Flags&wire.RUDIMarked != 0
+	marked := h.Flags&wire.RUDIMarked != 0 || p.ECN == CE // on either way: data of reads comes back
 	ci, units := v.context, v.units
 	e.landed(v)
 	e.algorithms[ci].sprayer.Report(now, p.EV, outcomeOf(marked), rtt)

@@ -186,7 +186,8 @@ func (p *pair) check(end int, out *Packet) {
 	c := p.ends[end].cfg
 	ok := out.From == Addr(end+1) && out.To == Addr(2-end) && out.Proto == ProtoUET && (out.Telemetry == 0 || prologue.Type() == wire.TypeAckCC) &&
 		(out.Flags&Trimmable != 0) == (data && c.Trimming)
-	if data || probe || prologue.Type() == wire.TypeUUD {
+	read := prologue.Type() == wire.TypeRUDIResp && out.Payload.Length > 0
+	if data || probe || read || prologue.Type() == wire.TypeUUD {
 		ok = ok && out.ECN == ECT0 && out.Class == c.DataClass
 	} else {
 		ok = ok && out.ECN == NotECT && out.Class == c.ControlClass && out.Flags == 0

@@ -105,6 +105,9 @@ func (e *Endpoint) performWrite(now Time, p *Packet, t uint32, s *wire.Standard,
 	if wrongPayload(p, s) {
 		return malformedRequest
 	}
+	if e.crowded(t, s) {
+		return wire.NackNoSESMsg
+	}
 	o.result = e.execute(now, p, t, s)
 	return 0
 }

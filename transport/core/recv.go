@@ -94,6 +94,11 @@ func (e *Endpoint) newRequest(now Time, p *Packet, t uint32, r *wire.Request, se
 		e.malformed(p)
 		return
 	}
+	if e.crowded(t, &s) {
+		e.refuse(now, p, g.own, r.SPDCID, r.PSN, wire.NackNoSESMsg, 0)
+		e.discard(p)
+		return
+	}
 	result, stored := e.execute(now, p, t, &s), uint32(0)
 	if result != wire.RCOK {
 		if stored = e.keepResponse(t, r.PSN, &response{op: wire.RespResponse, message: s.MessageID, job: s.JobID, result: result}); stored == 0 {
