@@ -8,6 +8,7 @@ import (
 	"github.com/weft-transport/weft/compare/rocev2/wire"
 	"github.com/weft-transport/weft/congestion"
 	"github.com/weft-transport/weft/transport/core"
+	"github.com/weft-transport/weft/transport/instant"
 	"github.com/weft-transport/weft/transport/param"
 )
 
@@ -25,6 +26,7 @@ func init() {
 			{Name: "retries", Kind: param.Int, Default: "", Min: -1, Max: 1000, Doc: "retries without progress before the queue pair fails, 1 or more, -1: never; absent: as the mode says"},
 			{Name: "ackEvery", Kind: param.Int, Default: "", Min: 0, Max: 1024, Doc: "the responder acknowledges at least every n-th packet; absent: as the mode says"},
 			{Name: "cnpOnNak", Kind: param.Word, Default: "mode", OneOf: []string{"mode", "true", "false"}, Doc: "every NAK is accompanied by a CNP, as NICs do"},
+			{Name: "cnpInterval", Kind: param.Duration, Min: 1, Max: float64(instant.Second), Doc: "least time between two CNPs of a queue pair; absent: as the mode says, 50us or 4us; 1ps: one for every marked packet, as the ns-3 models of HPCC and ConWeave have it"},
 			{Name: "acks", Kind: param.Word, Default: "control", OneOf: []string{"control", "data"}, Doc: "class of ACK and NAK: ahead of all data, or in line with it (and paused with it)"},
 			{Name: "window", Kind: param.Bytes, Default: "", Doc: "bytes a queue pair may have outstanding; absent: as the mode says"},
 			{Name: "firstPSN", Kind: param.Int, Default: "", Min: 1, Max: 1<<24 - 1, Doc: "first PSN of every queue pair, to see one wrap; absent: drawn"},
@@ -112,6 +114,9 @@ func (r *roce) NewHost(self core.Addr, env protocol.Env) (core.Host, error) {
 	}
 	if r.v.Has("ackEvery") {
 		c.AckEvery = int(r.v.Int("ackEvery"))
+	}
+	if r.v.Has("cnpInterval") {
+		c.CNPInterval = r.v.Time("cnpInterval")
 	}
 	if r.v.Has("window") {
 		c.MaxOutstanding = int(max(1, r.v.Bytes("window", env.BDP)/env.PayloadMTU))

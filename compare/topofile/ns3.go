@@ -35,7 +35,8 @@ type Cable struct {
 //	0 4 100Gbps 0.001ms 0         a link: two nodes, rate, delay, loss
 //	...
 //
-// Hosts are the other nodes and have one link each; their ids come first.
+// Hosts are the other nodes and have one link each; their ids come first. What follows the last link is for readers, as
+// in the files of ConWeave, unless it is one more link.
 func ReadNS3(from io.Reader, file string) (*Graph, error) {
 	r := lines.New(from, file)
 	g := &Graph{file: file}
@@ -47,10 +48,13 @@ func ReadNS3(from io.Reader, file string) (*Graph, error) {
 		return nil, err
 	}
 	for r.Next() {
-		if len(g.Cables) == cables {
-			return nil, r.Errorf("the first line announces %d links but there are more", cables)
-		}
 		c, err := g.cable(r)
+		if len(g.Cables) == cables {
+			if err == nil {
+				return nil, r.Errorf("the first line announces %d links but there are more", cables)
+			}
+			continue
+		}
 		if err != nil {
 			return nil, err
 		}

@@ -159,7 +159,7 @@ func TestReadNS3(t *testing.T) {
 	require.Equal(t, 2*instant.Microsecond, up.Delay)
 	require.Equal(t, "sw6-sw4", n.Links[up.Reverse].Name)
 
-	g, err := ReadNS3(strings.NewReader(graph), "x")
+	g, err := ReadNS3(strings.NewReader(graph+"\nFirst line: total node #, switch node #, link #\nsrc0 dst0 rate delay error_rate\n"), "x")
 	require.NoError(t, err)
 	losses := g.LossByLink()
 	require.Equal(t, 0.001, losses[n.LinkNamed("sw4-h1")])
