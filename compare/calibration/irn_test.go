@@ -16,11 +16,11 @@ type irnRow struct {
 	drops, pauses    uint64
 }
 
-// TestIRNAgainstRoCEOverPFC holds what "Revisiting Network Support for RDMA" (SIGCOMM 2018) says of its default case: IRN
+// TestIRNAgainstRoCEOverPFC holds what is said of the default case of "Revisiting Network Support for RDMA" (SIGCOMM 2018): IRN
 // without PFC is better than RoCE with it, by far without congestion control and by 6 to 83 % with it; and PFC does IRN
 // no good: without congestion control it costs it half as much again to twice as much, with it there is little between
-// them. The bounds below are those statements with what docs/VALIDATION.md explains: our factor without congestion
-// control is about 2, where theirs is 2.8 to 3.7.
+// them. The bounds below are those statements, but for the factor without congestion control: 2.8 to 3.7 there, about 2
+// here, and the same as here in ConWeave's ns-3 model on equal messages (docs/VALIDATION.md).
 func TestIRNAgainstRoCEOverPFC(t *testing.T) {
 	rows := map[string]*irnRow{}
 	each(t, "irn", runner.Options{}, func(r *runner.Result) {
