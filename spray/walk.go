@@ -66,7 +66,10 @@ func (w *walk) skip(r *rng, held []uint64, limit uint32) (i, passed uint32) {
 		return w.skipSingly(r, held, limit)
 	}
 	for {
-		word := xorBits(held[(w.index^w.mask)/64], w.mask%64) >> (w.index % 64)
+		word := held[(w.index^w.mask)/64]
+		if word != ^uint64(0) { // the same in any order
+			word = xorBits(word, w.mask%64) >> (w.index % 64)
+		}
 		width := min(64-w.index%64, w.space.count-w.index)
 		run := min(uint32(bits.TrailingZeros64(^word)), limit-passed)
 		if run < width {
