@@ -95,6 +95,8 @@ func (m *meter) end() Summary {
 	if m.r.t.Interval > 0 && s.Elapsed-m.live.at >= m.r.t.Interval/2 {
 		m.readLive()
 	}
-	s.PeakBps, s.LeastBps = m.peak, m.least
+	if m.peak >= perSecond(8*int64(m.r.t.Size)*s.Operations, s.Elapsed) { // else it was too short: the parts do not say what the whole was
+		s.PeakBps, s.LeastBps = m.peak, m.least
+	}
 	return s
 }

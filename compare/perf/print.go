@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"strings"
 )
 
 // A Printer shows measurements as they come.
@@ -146,9 +147,12 @@ func (p *table) end(name string, s *Summary, u *Usage) {
 	fmt.Fprintf(p.out, "  %s: CPU %.0f%%", name, 100*perSecond(int64(u.CPU), s.Elapsed)/1e9)
 	for _, c := range [...]struct {
 		n    uint64
-		what string
+		what string // of several
 	}{{u.PacketsSent, "packets sent"}, {u.Retransmitted, "sent again"}, {u.Timeouts, "timeouts"}, {u.Nacks, "NACKs"}, {u.OutOfOrder, "out of order"},
 		{u.InjectedDrops, "dropped on purpose"}, {u.OwnDrops, "DROPPED BY THIS END"}, {u.KernelDrops, "DROPPED BY THE KERNEL"}} {
+		if c.n == 1 {
+			c.what = strings.TrimSuffix(strings.Replace(c.what, "packets ", "packet ", 1), "s")
+		}
 		if c.n > 0 {
 			fmt.Fprintf(p.out, ", %d %s", c.n, c.what)
 		}

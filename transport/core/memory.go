@@ -33,8 +33,9 @@ type Region struct {
 // ErrKey says that a key is in use, or does not go with the access.
 var ErrKey = errors.New("memory key in use, or IdempotentKey and the access Idempotent do not go together")
 
-// A registry of buffers: numbers are handed out upwards and never used again, so that a key that
-// was taken back is refused.
+// A registry of buffers: numbers are handed out upwards and never used again, so that a key that was taken back is refused, and a payload
+// that is still under way, which names its buffer by number, is not read from another's. That costs 40 bytes for each
+// registration there ever was; whoever registers often should keep memory registered, as package transport does with its stages.
 type bufferTable struct {
 	buffers [][]byte // by number; nil: taken back. Number 0 is virtual
 	rights  []rights // by number
