@@ -63,6 +63,7 @@ type commands struct {
 	Perf       perfCmd       `cmd:"" help:"Measure UET and its rivals over real sockets: bandwidth, latency, message rate."`
 	Crosscheck crosscheckCmd `cmd:"" help:"Run a small transfer in virtual time and over real sockets, and print where they part."`
 	Dump       dumpCmd       `cmd:"" help:"Decode the UET and RoCE v2 packets of a capture, and follow their contexts."`
+	Probe      probeCmd      `cmd:"" help:"Ask a UET endpoint, packet by packet, what it does, and compare with the reference provider."`
 	Emulate    emulateCmd    `cmd:"" help:"Play a scenario's network in wall-clock time, for unmodified programs."`
 
 	Version kong.VersionFlag `help:"Print the version and the hash of the source."`

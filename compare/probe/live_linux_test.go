@@ -67,6 +67,7 @@ func newBench(t *testing.T, environment ...string) *bench {
 		sink, err := net.ListenIP("ip4:253", &net.IPAddr{IP: there.AsSlice()})
 		require.NoError(t, err)
 		t.Cleanup(func() { sink.Close() })
+		go io.Copy(io.Discard, sink)
 	})
 	b.capture()
 	b.provider = start(t, environment, "ip", "netns", "exec", b.names[1], program, "v0")

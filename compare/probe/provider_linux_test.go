@@ -1,22 +1,26 @@
 package probe
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"encoding/binary"
 	"fmt"
+	"os"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/weft-transport/weft/compare/cli"
+	"github.com/weft-transport/weft/compare/capture"
+	"github.com/weft-transport/weft/compare/dissect"
 	"github.com/weft-transport/weft/transport"
 	"github.com/weft-transport/weft/transport/core"
 	"github.com/weft-transport/weft/transport/instant"
 	"github.com/weft-transport/weft/transport/udp"
 	"github.com/weft-transport/weft/transport/wire"
+	"github.com/weft-transport/weft/transport/wire/encap"
 )
 
 // Sizes of messages: parts of a packet, edges of it, many, and more than a window of 128. None ends in a packet that the provider
@@ -93,7 +97,7 @@ func TestToProvider(t *testing.T) {
 				stats, err := e.Stats()
 				require.NoError(t, err)
 				t.Logf("%d bytes in %v, %d packets sent, %d of them again", total, time.Since(began).Round(time.Millisecond), stats.Sent, stats.Retransmits)
-				b.decodes(w.loss == 0)
+				b.decodes()
 			})
 		}
 	}
@@ -154,7 +158,7 @@ func TestFromProvider(t *testing.T) {
 				require.NoError(t, err)
 				require.Zero(t, stats.Targets, "the provider has closed its contexts")
 				t.Logf("%d bytes in %v, %d packets received, %d of them twice", total, time.Since(began).Round(time.Millisecond), stats.Received, stats.Duplicates)
-				b.decodes(w.loss == 0)
+				b.decodes()
 			})
 		}
 	}
@@ -180,15 +184,27 @@ func receive(t *testing.T, ctx context.Context, e *transport.Endpoint, match tra
 	require.True(t, bytes.Equal(want, got), "receive of %d", len(want))
 }
 
-// decodes holds that weft dump reads the whole capture.
-func (b *bench) decodes(all bool) {
+// decodes holds that what weft dump does reads the whole capture.
+func (b *bench) decodes() {
 	b.t.Helper()
 	b.stop()
-	var out, errs bytes.Buffer
-	require.Zero(b.t, cli.Run(b.t.Context(), []string{"dump", b.pcap}, &out, &errs), "weft dump: %s", errs.String())
-	lines := strings.Split(strings.TrimSpace(out.String()), "\n")
-	require.Greater(b.t, len(lines), 100)
-	b.t.Log(lines[len(lines)-1])
+	file, err := os.Open(b.pcap)
+	require.NoError(b.t, err)
+	defer file.Close()
+	in, err := capture.NewReader(file)
+	require.NoError(b.t, err)
+	d := dissect.Dump{Tracker: dissect.NewTracker(), Printer: &dissect.Lines{Time: "relative"}}
+	d.Decoder.Config = encap.Default
+	var text bytes.Buffer
+	out := bufio.NewWriter(&text)
+	require.NoError(b.t, d.Run(b.t.Context(), in, out))
+	require.Zero(b.t, d.Totals.Malformed+d.Totals.BadCheck, "every packet is read, and every CRC right")
+	require.Greater(b.t, d.Totals.UET, int64(100))
+	require.NoError(b.t, out.Flush())
+	text.Reset()
+	dissect.Summary(out, &d, 0)
+	require.NoError(b.t, out.Flush())
+	b.t.Log("\n" + text.String())
 }
 
 // TestProviderProbes plays the tables of this package against the provider that they were taken from.

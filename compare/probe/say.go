@@ -2,7 +2,6 @@ package probe
 
 import (
 	"fmt"
-	"strings"
 
 	"github.com/weft-transport/weft/transport/wire"
 )
@@ -90,5 +89,3 @@ func refused(code wire.ReturnCode, job int) string {
 func nack(code wire.NackCode, psn, s string) string {
 	return fmt.Sprintf("NACK fl=0x0 code=%#x psn=%s%s payload=0x0", uint8(code), psn, s)
 }
-
-func all(answers ...string) string { return strings.Join(answers, "; ") }
