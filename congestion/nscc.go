@@ -1,6 +1,8 @@
 package congestion
 
 import (
+	"math"
+
 	"github.com/weft-transport/weft/transport/instant"
 	"github.com/weft-transport/weft/transport/param"
 )
@@ -78,6 +80,9 @@ type nscc struct {
 	ignored  int64 // bytes heard of since
 
 	saved int64 // window before the receiver's penalty; 0: none
+
+	recent [4]uint32 // delays of the last samples, units of 1.024 ns, the newest at seen-1; for delay=median
+	seen   uint8     // samples, counting up to 4 and then from 4 to 7 again
 
 	started   bool // the periods count from the first packet
 	armed     bool // adaptEnd is set
@@ -183,8 +188,30 @@ func (c *nscc) sample(now Time, a Ack) (delay Time, known bool) {
 	}
 	c.lowerBase(a.RTT)
 	delay = max(a.RTT-c.baseRTT, 0)
+	if c.p.median {
+		delay = c.median(delay)
+	}
 	c.average(now, delay, a.Marked)
 	return delay, true
+}
+
+// median returns the median, of an even number the lower one, of the last min(window/2, 4) samples, window in packets
+// (M-NSCC): one slow path among many does not move it.
+func (c *nscc) median(delay Time) Time {
+	c.recent[c.seen&3] = uint32(min(delay>>10, math.MaxUint32))
+	if c.seen++; c.seen == 8 {
+		c.seen = 4
+	}
+	var sorted [4]uint32
+	n := int(min(c.window/int64(c.mtu)/2, 4, int64(c.seen)))
+	for k := range max(n, 1) {
+		v, at := c.recent[(c.seen-1-uint8(k))&3], k
+		for ; at > 0 && sorted[at-1] > v; at-- {
+			sorted[at] = sorted[at-1]
+		}
+		sorted[at] = v
+	}
+	return Time(sorted[(max(n, 1)-1)/2]) << 10
 }
 
 // lowerBase takes a smaller round-trip time for the base. Below rttFloor it is a glitch of some

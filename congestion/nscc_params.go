@@ -8,6 +8,7 @@ type nsccParams struct {
 	averageForMissing bool
 	quickAdapt        bool
 	weightByTime      bool
+	median            bool // delays are filtered
 	credits           bool
 	gate              uint8
 	minWindow         int64 // full packets
@@ -67,6 +68,8 @@ var nsccParamList = []param.Param{
 		Doc: "Weight of one sample in the delay average."},
 	{Name: "average", Kind: param.Word, Default: "sample", OneOf: []string{"sample", "time"},
 		Doc: "Whether a sample weighs as weight says, or by the time since the last one in base RTTs, at most 1."},
+	{Name: "delay", Kind: param.Word, Default: "sample", OneOf: []string{"sample", "median"},
+		Doc: "Delay that is acted on: each sample, or the median of the last 4, fewer below 8 packets of window, which one slow path does not move (M-NSCC)."},
 	{Name: "drainSample", Kind: param.Float, Default: "0.25", Min: 0, Max: 100,
 		Doc: "What an unmarked high delay feeds the average instead, in base RTTs."},
 	{Name: "noSample", Kind: param.Word, Default: "average", OneOf: []string{"average", "skip"},
@@ -84,8 +87,8 @@ var nsccParamList = []param.Param{
 func readNSCC(v param.Values) *nsccParams {
 	p := &nsccParams{
 		htsim: v.Word("variant") == "htsim", quickAdapt: v.Bool("quickAdapt"),
-		weightByTime: v.Word("average") == "time",
-		gate:         uint8(v.Int("quickAdaptGate")), minWindow: v.Int("minWindow"), adjustPackets: v.Int("adjustPackets"),
+		weightByTime: v.Word("average") == "time", median: v.Word("delay") == "median",
+		gate: uint8(v.Int("quickAdaptGate")), minWindow: v.Int("minWindow"), adjustPackets: v.Int("adjustPackets"),
 		targetDelay: v.Time("targetDelay"), adjustPeriod: v.Time("adjustPeriod"),
 		fastDelay: v.Time("fastDelay"), rttFloor: v.Time("rttFloor"),
 		alpha: v.Float("alpha"), fair: v.Float("fairIncrease"), fast: v.Float("fastIncrease"),

@@ -175,6 +175,22 @@ func TestNSCCDelayAverageDistrustsUnmarkedDelay(t *testing.T) {
 	require.Equal(t, 3*us/2, c.avgDelay, "half of a quarter of the base RTT")
 }
 
+// Of the last four delays the lower middle one counts; of fewer while the window is small.
+func TestNSCCMedianDelay(t *testing.T) {
+	c := makeNSCC(t, path100, map[string]string{"delay": "median"})
+	for i, v := range []struct{ delay, want Time }{{8, 8}, {50, 8}, {6, 8}, {4, 6}, {5, 5}, {60, 5}, {70, 5}, {80, 60}, {1, 60}} {
+		require.InDelta(t, float64(v.want*us), float64(c.median(v.delay*us)), 1100, "sample %d", i)
+	}
+	c.window = 4 * 4160
+	require.InDelta(t, float64(us), float64(c.median(2*us)), 1100, "2 and 1: the lower")
+	c.window = 4160
+	require.InDelta(t, float64(90*us), float64(c.median(90*us)), 1100, "one packet: the newest")
+	for range 20 {
+		ack(c, us, 4160, 3*us, false)
+	}
+	require.InDelta(t, float64(3*us), float64(c.median(100*us)), 4200)
+}
+
 func TestNSCCDelayAverageByTime(t *testing.T) {
 	c := makeNSCC(t, path100, map[string]string{"average": "time"})
 	c.OnSent(0, 4160, 4160)

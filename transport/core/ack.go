@@ -100,7 +100,8 @@ func (e *Endpoint) putAck(now Time, v *controlEntry, b []byte) int {
 		return e.putPlainAck(g, v, b)
 	}
 	h := wire.AckCC{Ack: wire.Ack{Flags: wire.AckFlags(v.flags), CumPSN: g.cack, SPDCID: v.own, DPDCID: v.remote},
-		MPR: uint8(e.cfg.MPR), ServiceTime: serviceTime(now - v.at), RcvdBytes: g.received}
+		MPR: uint8(e.cfg.MPR), ServiceTime: serviceTime(now - v.at), RcvdBytes: g.received,
+		Penalty: e.penalty, Restore: e.restore}
 	if g.source != 0 && e.cfg.grantsInAcks {
 		h.CCType, h.Credit = wire.CCCredit, e.grants.granter.Granted(g.source)
 	}
@@ -127,6 +128,15 @@ func (e *Endpoint) putAck(now Time, v *controlEntry, b []byte) int {
 	}
 	n := h.Put(b)
 	return n + e.putResponse(v, b[n:])
+}
+
+// SetPenalty asks all sources of this endpoint for less, or no more, from their next acknowledgements on: destination flow
+// control (rcv_cwnd_pend; UE Specification, section 3.6.13), for a host that cannot take in what its link brings. 0 is
+// none, 64 about halves a window of NSCC in a round trip, 127, the most, leads to one packet; 0 after more gives the windows
+// from before back (restore_cwnd).
+func (e *Endpoint) SetPenalty(penalty uint8) {
+	e.restore = penalty == 0 && (e.restore || e.penalty != 0)
+	e.penalty = min(penalty, 127)
 }
 
 // putPlainAck writes an ACK without congestion control state, and the response behind it.

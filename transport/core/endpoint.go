@@ -37,6 +37,8 @@ type Endpoint struct {
 	nominalMTU   int64  // bytes of a full packet as congestion control counts it
 	fullUnits    int64  // and in units
 	requestSize  int    // of the PDS header of our requests
+	penalty      uint8  // that acknowledgements tell sources (SetPenalty)
+	restore      bool   // and that it is over
 	plainUnits   bool   // a unit of nominal size is 256 bytes
 	readAhead    uint32 // answers with data that a PDC asks for before they come
 	initiator    uint32 // id that requests carry
