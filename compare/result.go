@@ -50,6 +50,8 @@ type Run struct {
 	StateHash         string        `json:"state_hash"`
 	// Bins are slowdowns by flow size, for workloads that draw sizes from a distribution.
 	Bins []SlowdownBin `json:"slowdown_bins,omitempty"`
+	// Times is where the time of the finished measured flows went, as a mean; nil unless asked for.
+	Times *Times `json:"time_ns,omitempty"`
 	// Groups are the figures of each group of flows apart, where the workload names more than one. The
 	// first is what the scenario is about; the others stand beside it, as the victim of an incast does.
 	// What is above is over all measured flows.
@@ -186,6 +188,8 @@ type Flow struct {
 	Timeouts      uint32   `json:"timeouts"`
 	State         string   `json:"state"`           // "finished", "retry", "horizon", "other", "not started"
 	Group         string   `json:"group,omitempty"` // where the workload names more than one
+	// Times is where FCT went; nil unless asked for, and for flows that did not finish.
+	Times *Times `json:"time_ns,omitempty"`
 }
 
 // A Sample is a "sample" line: one observation of a queue or a link over time.

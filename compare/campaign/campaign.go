@@ -20,6 +20,7 @@ type Campaign struct {
 	Workers       int          // runs at once; results do not depend on it
 	Flows, Trace  bool         // what the report and the files are to hold beside the runs
 	Contexts      bool         // samples of congestion control contexts too; they can be many
+	Times         bool         // where the time of flows goes
 	Pcap          *runner.Pcap // captures of the packets; nil: none
 	Demonstration bool
 	Progress      io.Writer // nil: quiet
@@ -122,7 +123,7 @@ func (w *work) automatic(ctx context.Context) error {
 // run makes runs and keeps their results; after is called for each.
 func (w *work) run(ctx context.Context, jobs []runner.Job, after func(i int)) error {
 	w.progress.Add(len(jobs))
-	opt := runner.Options{Flows: w.Flows, Trace: w.Trace, Contexts: w.Contexts, Pcap: w.Pcap}
+	opt := runner.Options{Flows: w.Flows, Trace: w.Trace, Contexts: w.Contexts, Times: w.Times, Pcap: w.Pcap}
 	return runner.RunAll(ctx, jobs, w.Workers, opt, func(i int, r *runner.Result) {
 		w.data.Runs = append(w.data.Runs, r.Run)
 		w.data.Flows = append(w.data.Flows, r.Flows...)

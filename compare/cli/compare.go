@@ -152,6 +152,7 @@ func (c *common) carryOut(a *app, what *campaign.Campaign) error {
 	what.Command, what.Workers = a.args, c.workers()
 	what.Flows, what.Trace = true, true // the report draws them
 	what.Contexts = c.Trace != ""
+	what.Times = c.Times
 	if !c.Quiet {
 		what.Progress = a.stderr
 	}

@@ -59,6 +59,7 @@ func (a artist) figures(b *block) (shown []*figure, nothing []string) {
 		{a.completion, ""},
 		{a.retransmissions, "No protocol retransmitted a packet."},
 		{a.waiting, "No flow waited for a timeout, and no port was paused."},
+		{a.times, ""},
 		{a.queues, ""},
 		{a.links, ""},
 	} {

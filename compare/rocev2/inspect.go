@@ -25,5 +25,9 @@ func (h *Host) inspect(i int) core.ContextState {
 	if cc := h.control[i]; cc != nil {
 		s.Window, s.RateBps = cc.Window(), cc.Rate()
 	}
+	if q.cur != 0 || h.cfg.Loss == Selective && h.hasHole(q) {
+		s.Queued = 1
+	}
+	s.Room, s.Release = h.hasPacket(uint32(i)), max(q.stalled, h.paceDue(uint32(i)))
 	return s
 }

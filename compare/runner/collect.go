@@ -22,6 +22,7 @@ func (set *Setting) collect(p *play, e *scenario.Entry, seed uint64, opt Options
 	flows := set.flows(p, &run)
 	stats.Fill(&run, flows)
 	run.Groups = stats.Groups(flows, p.plan.Groups)
+	run.Times = meanTimes(flows)
 	if s.Workload.Kind == "poisson" {
 		run.Bins = stats.Bins(flows, stats.BinEdges(s.Workload.Params.Word("cdf")))
 	}
@@ -72,7 +73,7 @@ func (set *Setting) line(p *play, run *compare.Run, m *message) compare.Flow {
 	switch m.state {
 	case finished:
 		line.State = "finished"
-		line.End, line.FCT = ns(m.sent), ns(m.sent-m.start)
+		line.End, line.FCT, line.Times = ns(m.sent), ns(m.sent-m.start), m.times
 	case failed:
 		line.State = "retry"
 	}

@@ -52,12 +52,15 @@ func (set *Setting) record(p *play, e *scenario.Entry, seed uint64, how *Pcap) (
 		file.Close()
 		return nil, fmt.Errorf("--pcap: %w", err)
 	}
-	p.fabric.Tap(func(now instant.Time, s *emulator.Sighting) {
-		if recording.See(now, s); recording.Failed() {
-			p.fabric.Stop() // close will say why
-		}
-	})
-	return &tape{fabric: p.fabric, recording: recording, file: file}, nil
+	t := &tape{fabric: p.fabric, recording: recording, file: file}
+	p.fabric.Tap(t.see)
+	return t, nil
+}
+
+func (t *tape) see(now instant.Time, s *emulator.Sighting) {
+	if t.recording.See(now, s); t.recording.Failed() {
+		t.fabric.Stop() // close will say why
+	}
 }
 
 // close ends the file, which is whole however the run ended. It may be called again.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"sort"
 
+	"github.com/weft-transport/weft/compare"
 	"github.com/weft-transport/weft/compare/workload"
 	"github.com/weft-transport/weft/emulator"
 	"github.com/weft-transport/weft/transport/core"
@@ -20,6 +21,7 @@ type message struct {
 	resent    uint32
 	timeouts  uint32
 	delivered bool
+	times     *compare.Times
 }
 
 type messageState uint8
@@ -43,7 +45,8 @@ type play struct {
 	fired    []int32   // activations by trigger, index plus one
 	open     int       // messages that are neither finished nor failed at both ends
 	broken   error
-	cargo    *cargo // the bytes of the messages; nil: they are virtual
+	journal  *journal // where the time goes; nil: nobody asks
+	cargo    *cargo   // the bytes of the messages; nil: they are virtual
 	events   [16]core.Event
 	unheard  []int // hosts that may have events
 	hearing  bool
@@ -76,6 +79,9 @@ func (p *play) attach(h int, host core.Host, proto core.Proto, opt Options) {
 	*l = listener{Stack: host, play: p, self: h}
 	if opt.Wrap != nil {
 		l.Stack = opt.Wrap(h, host)
+	}
+	if p.journal != nil {
+		l.Stack = p.journal.watch(h, host, l.Stack)
 	}
 	if opt.Check {
 		l.books, _ = host.(auditor)
@@ -133,6 +139,7 @@ func (p *play) send(now instant.Time, flow int32) {
 	id := uint64(len(p.messages))
 	p.messages = append(p.messages, message{flow: flow, start: now})
 	p.open++
+	p.journal.begin(now, id, f)
 	m := core.Message{To: core.Addr(f.Dst), Length: f.Bytes, RemoteKey: id, Cookie: id}
 	var err error
 	if p.cargo != nil {
@@ -203,6 +210,7 @@ func (p *play) take(now instant.Time, h int, e core.Event) {
 			return
 		}
 		m.state, m.sent, m.resent, m.timeouts = finished, now, e.Retransmits, e.Timeouts
+		m.times = p.journal.end(now, id, h)
 		p.check(id, p.cargo.acknowledged)
 		p.activate(now, f.SendDone)
 		p.close()
@@ -212,6 +220,7 @@ func (p *play) take(now instant.Time, h int, e core.Event) {
 			return
 		}
 		m.state, m.resent, m.timeouts = failed, e.Retransmits, e.Timeouts
+		p.journal.end(now, id, h)
 		p.close()
 	}
 }

@@ -20,6 +20,7 @@ type Options struct {
 	// Contexts keeps samples of every congestion control context too.
 	Contexts bool
 	Check    bool // audit fabric and hosts while they run, not only at the end, and let the fabric run dry
+	Times    bool // find out where the time of each flow went
 	Bytes    bool // messages carry real bytes, which are compared where they arrive; otherwise they are virtual
 	// Wrap puts something between a host and its card that sees every call of the seam; nil: nothing.
 	Wrap func(host int, s core.Stack) core.Stack
@@ -53,6 +54,9 @@ func (set *Setting) Run(ctx context.Context, e *scenario.Entry, seed uint64, opt
 		return fail(err)
 	}
 	p := newPlay(plan, fabric)
+	if opt.Times {
+		p.journal = newJournal(fabric)
+	}
 	if opt.Bytes {
 		p.cargo = newCargo(seeds.Matrix, len(p.hosts))
 	}
@@ -72,6 +76,7 @@ func (set *Setting) Run(ctx context.Context, e *scenario.Entry, seed uint64, opt
 		return fail(err)
 	}
 	defer tape.close()
+	p.journal.tap(fabric, tape)
 	fabric.At(0, p.begin)
 	if err := fabric.Run(ctx, set.Scenario.Horizon); err != nil {
 		return fail(err)

@@ -3,7 +3,9 @@ package swarm
 import (
 	"errors"
 	"fmt"
+	"math"
 
+	"github.com/weft-transport/weft/compare"
 	"github.com/weft-transport/weft/compare/runner"
 )
 
@@ -22,6 +24,11 @@ func (c *Case) judge(r *runner.Result) error {
 			fail("flow %d (%d->%d, %d bytes) never ends: %s", f.Flow, f.Src, f.Dst, f.Bytes, f.State)
 		}
 	}
+	for i := range r.Flows {
+		if err := accounted(&r.Flows[i]); err != nil {
+			errs = append(errs, err)
+		}
+	}
 	if c.calm(r) && !c.hasty() && run.Failed.Retry > 0 {
 		fail("%d messages failed, and nothing was lost", run.Failed.Retry)
 	}
@@ -34,6 +41,22 @@ func (c *Case) judge(r *runner.Result) error {
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// accounted checks that the parts of a finished flow's time are its completion time, to the picosecond.
+func accounted(f *compare.Flow) error {
+	if f.FCT == nil {
+		return nil
+	}
+	for _, p := range f.Times.Parts() {
+		if p.NS < 0 {
+			return fmt.Errorf("flow %d: %v ns of %s", f.Flow, p.NS, p.Name)
+		}
+	}
+	if off := math.Abs(f.Times.Total() - *f.FCT); off > 0.0005+*f.FCT*1e-12 {
+		return fmt.Errorf("flow %d (%d->%d): its parts sum to %v ns of %v: %+v", f.Flow, f.Src, f.Dst, f.Times.Total(), *f.FCT, f.Times.Parts())
+	}
+	return nil
 }
 
 // calm tells whether nothing was lost, and nothing can have been.

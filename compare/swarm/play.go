@@ -23,7 +23,7 @@ func (c *Case) Play(ctx context.Context) (*runner.Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	r, err := c.setting.Run(ctx, c.entry(), c.runSeed(), runner.Options{Flows: true, Check: true, Bytes: c.Bytes, Wrap: match.Watch, Pcap: c.capture()})
+	r, err := c.setting.Run(ctx, c.entry(), c.runSeed(), runner.Options{Flows: true, Times: true, Check: true, Bytes: c.Bytes, Wrap: match.Watch, Pcap: c.capture()})
 	switch {
 	case match.Err() != nil:
 		return nil, fmt.Errorf("%s: %w", c.entry().Label, match.Err())

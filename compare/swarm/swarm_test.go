@@ -71,6 +71,10 @@ func playCase(t *testing.T, n int) {
 	if n%5 == 0 || *only >= 0 {
 		plain, err := c.PlayPlain(ctx)
 		require.NoError(t, err)
+		r.Run.Times = nil // a checker's
+		for i := range r.Flows {
+			r.Flows[i].Times = nil
+		}
 		require.Equal(t, plain.Run, r.Run, "played again without checkers: %s", c.Repeat())
 		require.Equal(t, plain.Flows, r.Flows)
 	}

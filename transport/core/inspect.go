@@ -18,6 +18,8 @@ type ContextState struct {
 	Lost     uint32 // packets held lost, to be sent again
 	Marks    uint32 // acknowledgements or notifications that told of congestion, so far
 	EV       uint16 // entropy value of the last new packet
+	Room     bool   // window and credit take one more full packet
+	Release  Time   // pacing lets the next packet go then; 0: it is not paced
 }
 
 // Contexts writes the state of the congestion control contexts into buf, oldest first, and
@@ -29,6 +31,10 @@ func (e *Endpoint) Contexts(buf []ContextState) int {
 		for i := c.pdcs; i != 0; i = e.pdcs[i].sibling {
 			s.Queued += e.pdcs[i].queued
 			s.Lost += e.pdcs[i].lost
+		}
+		s.Room = (c.inFlight <= 0 || e.bytes(c.inFlight+int64(e.fullUnits)) <= c.window) && (!e.onCredit() || c.credit > 0)
+		if c.rate != 0 {
+			s.Release = c.release
 		}
 		buf[k-1] = s
 	}

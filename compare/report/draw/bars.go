@@ -15,7 +15,11 @@ type BarChart struct {
 	Reference *float64 // a line across all bars, say an ideal
 	RefLabel  string
 	Largest   float64 // end of the axis; 0: the longest bar
+	Key       []Key   // what the classes of parts mean, above the bars
 }
+
+// A Key is one entry of a key.
+type Key struct{ Class, Text string }
 
 // A Bar is one row.
 type Bar struct {
@@ -32,6 +36,7 @@ type Bar struct {
 type Part struct {
 	Value   float64
 	Hatched bool
+	Class   string // of its own, instead of the bar's colour; "": none
 }
 
 const (
@@ -95,11 +100,19 @@ func (c BarChart) SVG() string {
 	if c.Reference != nil {
 		head = 14
 	}
+	const keyRow, keyColumns = 17.0, 4
+	keyTop := head
+	head += keyRow * float64((len(c.Key)+keyColumns-1)/keyColumns)
 	bottom := head + float64(len(c.Bars))*rowHeight
 	out := &canvas{height: bottom + 40}
 	scale := Linear(c.end(), 0)
 	out.axisBelow(scale, scale.Ticks(6), c.Format, head+4, bottom, c.AxisTitle)
 	c.reference(out, scale, bottom)
+	for i, k := range c.Key {
+		x, y := float64(i%keyColumns)/keyColumns, keyTop+keyRow*float64(i/keyColumns)
+		out.rect(x, y+1, 0.02, 10, `class="`+k.Class+`"`)
+		out.text(x+0.02, 4, y+10, "start", "note", k.Text)
+	}
 	for i, b := range c.Bars {
 		b.draw(out, scale, head+float64(i)*rowHeight)
 	}
@@ -140,6 +153,9 @@ func (b Bar) part(out *canvas, scale Scale, p Part, from, y float64) {
 	}
 	x, w := scale.At(from), scale.At(from+p.Value)-scale.At(from)
 	class := `class="bar"`
+	if p.Class != "" {
+		class = `class="` + p.Class + `"`
+	}
 	if b.Open {
 		class = `class="bar open"`
 	}
