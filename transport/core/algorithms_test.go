@@ -88,7 +88,7 @@ func TestContextsAreShown(t *testing.T) {
 	p.launchAll(0)
 	var s [2]ContextState
 	require.Equal(t, 1, p.A().Contexts(s[:]))
-	require.Equal(t, ContextState{Peer: 2, Window: 150_000, InFlight: 50 * 1280, EV: s[0].EV}, s[0])
+	require.Equal(t, ContextState{Peer: 2, Window: 150_000, InFlight: 50 * 1280, EV: s[0].EV, Room: true}, s[0])
 	require.False(t, p.A().Idle())
 	p.run()
 	require.Equal(t, 1, p.A().Contexts(s[:0]))
