@@ -125,6 +125,10 @@ func (k *Client) measure(ctx context.Context, s *session, r *Result, live func(I
 		go func() {
 			sum, err := s.measure(ctx)
 			if err != nil && ctx.Err() == nil {
+				select { // a server that goes away may break the data first
+				case <-k.c.ctx.Done():
+				case <-time.After(moment):
+				}
 				k.c.cancel(err)
 			}
 			own <- outcome{sum, err}
@@ -187,6 +191,9 @@ func (k *Client) measure(ctx context.Context, s *session, r *Result, live func(I
 	_, err := k.c.hearSoon(sayDone)
 	return err
 }
+
+// moment is how long the control connection has to say why the data broke.
+const moment = time.Second
 
 var errInterrupted = errors.New("interrupted")
 

@@ -137,7 +137,7 @@ func (r *Ranks) batch(b *batch) (m Measured, err error) {
 func (r *Ranks) soon(err error) error {
 	select {
 	case <-r.ctx.Done():
-	case <-time.After(10 * knock):
+	case <-time.After(moment):
 	}
 	return r.why(err)
 }
