@@ -14,10 +14,10 @@ import (
 
 // What is said when not all goes well. Where the kernel's way differs from the standard's, docs/ROCE.md section 13 says so.
 
-var plain = conditions{mtu: 1024, retries: forever, rnrRetries: forever, ourPSN: 0xfffffe, guestPSN: 0x10}
+var plain = conditions{mtu: 1024, retries: forever, rnrRetries: forever, timeout: patient, ourPSN: 0xfffffe, guestPSN: 0x10}
 
 // until waits for something to be seen on the cable.
-func (r *roles) until(t *testing.T, what string, seen func(asked, answered *tally) bool) {
+func (r *roles) until(t testing.TB, what string, seen func(asked, answered *tally) bool) {
 	t.Helper()
 	for end := time.Now().Add(patience); ; time.Sleep(time.Millisecond) {
 		asked, answered := r.tallies()
@@ -31,7 +31,7 @@ func (r *roles) until(t *testing.T, what string, seen func(asked, answered *tall
 // notReady lets a message come before its receive: an RNR NAK with the wait that was asked for, until there is one.
 func (l *lab) notReady(t *testing.T) {
 	for _, verb := range []rocev2.Verb{rocev2.Send, rocev2.WriteImmediate} {
-		l.roles(t, verb.String(), plain, func(t *testing.T, r roles) {
+		l.roles(t, verb.String(), plain, func(t testing.TB, r roles) {
 			const length = 3000
 			r.asks.fill(source, length, 7)
 			r.asks.post(request{verb: verb, id: 1, at: source, length: length, there: target})
@@ -63,7 +63,7 @@ func (l *lab) refused(t *testing.T) {
 		{"CmpSwap, not aligned", request{verb: rocev2.CompareSwap, length: 8, there: target + 4}, 0, wire.NakInvalidRequest, 0},
 		{"SEND longer than its receive", request{verb: rocev2.Send, length: 2000}, 1999, wire.NakRemoteOperate, wire.NakInvalidRequest},
 	} {
-		l.roles(t, c.name, plain, func(t *testing.T, r roles) {
+		l.roles(t, c.name, plain, func(t testing.TB, r roles) {
 			said, long := c.kernel, localOperation
 			if r.requests == inward {
 				said, long = c.ours, rocev2.LocalLength
@@ -92,7 +92,7 @@ func (l *lab) refused(t *testing.T) {
 
 // sparse lets one acknowledgement in sixteen through: each stands for all before it.
 func (l *lab) sparse(t *testing.T) {
-	l.roles(t, "acknowledgements", plain, func(t *testing.T, r roles) {
+	l.roles(t, "acknowledgements", plain, func(t testing.TB, r roles) {
 		const operations, each = 128, 16
 		l.cable.loses(func(direction int, v *wire.Datagram) bool {
 			return direction != r.requests && v.Opcode == wire.Acknowledge && v.AETH.MSN%each != 0
@@ -111,9 +111,11 @@ func (l *lab) sparse(t *testing.T) {
 
 // dark loses everything for a while, in one direction. Only timers help.
 func (l *lab) dark(t *testing.T) {
+	c := plain
+	c.timeout = 14
 	for _, verb := range []rocev2.Verb{rocev2.Write, rocev2.Read, rocev2.FetchAdd} {
 		for _, way := range []string{"requests", "answers"} {
-			l.roles(t, verb.String()+", no "+way, plain, func(t *testing.T, r roles) {
+			l.roles(t, verb.String()+", no "+way, c, func(t testing.TB, r roles) {
 				length, left := uint64(5000), 7
 				if verb == rocev2.FetchAdd {
 					length = 8
@@ -150,8 +152,8 @@ func (l *lab) dark(t *testing.T) {
 func (l *lab) givesUp(t *testing.T) {
 	const few = 2
 	c := plain
-	c.retries = few
-	l.roles(t, "not answered", c, func(t *testing.T, r roles) {
+	c.retries, c.timeout = few, 14
+	l.roles(t, "not answered", c, func(t testing.TB, r roles) {
 		l.cable.loses(func(direction int, _ *wire.Datagram) bool { return direction == r.requests })
 		r.asks.post(request{verb: rocev2.Write, id: 1, length: 8, there: target})
 		require.Equal(t, ending{id: 1, status: rocev2.RetryExceeded}, r.asks.next())
@@ -160,7 +162,7 @@ func (l *lab) givesUp(t *testing.T) {
 	})
 	c = plain
 	c.rnrRetries = few
-	l.roles(t, "not ready", c, func(t *testing.T, r roles) {
+	l.roles(t, "not ready", c, func(t testing.TB, r roles) {
 		r.asks.post(request{verb: rocev2.Send, id: 1, length: 8})
 		require.Equal(t, ending{id: 1, status: rocev2.RNRRetryExceeded}, r.asks.next())
 		_, answered := r.tallies()

@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"maps"
 	"math/rand/v2"
 	"net"
@@ -47,6 +48,72 @@ type gateway struct {
 	lose func(direction int, v *wire.Datagram) bool // beside that; nil: nothing
 	dice [2]*rand.Rand
 	seen [2]tally
+	last [256]sighting // the latest packets, in a ring
+	at   int
+
+	kept   map[wire.PSN]kept // requests of the kernel
+	oddity string            // the first that was not what it had been before
+}
+
+// A kept request is what must be the same when it comes again. A READ may ask for the rest only.
+type kept struct {
+	opcode wire.Opcode
+	length int
+	sum    uint32
+}
+
+// contradiction tells how the kernel sent a PSN again as something else; empty if it did not.
+func (g *gateway) contradiction() string {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.oddity
+}
+
+// keep remembers a request of the kernel, and compares it with an earlier one of that PSN.
+func (g *gateway) keep(v *wire.Datagram) {
+	is := kept{v.Opcode, len(v.Payload), crc32.ChecksumIEEE(v.Payload)}
+	was, again := g.kept[v.PSN]
+	if again && was != is && g.oddity == "" {
+		g.oddity = fmt.Sprintf("PSN %#06x was %v of %d bytes, and then %v of %d bytes", v.PSN, was.opcode, was.length, is.opcode, is.length)
+	}
+	g.kept[v.PSN] = is
+}
+
+// A sighting is one packet, for the story of a failure.
+type sighting struct {
+	direction int
+	lost      bool
+	header    wire.Header
+	length    int
+}
+
+func (s *sighting) String() string {
+	h := &s.header
+	text := fmt.Sprintf("%-20s %v %06x", [...]string{"to the kernel", "   from the kernel"}[s.direction], h.Opcode, h.PSN)
+	if h.AckReq {
+		text += " ask"
+	}
+	if h.Opcode.HasAETH() {
+		text += fmt.Sprintf(" %v %#x MSN %d", h.AETH.Syndrome, uint8(h.AETH.Syndrome), h.AETH.MSN)
+	}
+	if h.Opcode.HasPayload() {
+		text += fmt.Sprintf(" %d bytes", s.length)
+	}
+	if s.lost {
+		text += " LOST"
+	}
+	return text
+}
+
+// story tells the latest packets.
+func (g *gateway) story() string {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	var lines []string
+	for k := max(0, g.at-len(g.last)); k < g.at; k++ {
+		lines = append(lines, g.last[k%len(g.last)].String())
+	}
+	return strings.Join(lines, "\n")
 }
 
 // A tally is what went in one direction, lost packets included.
@@ -108,7 +175,8 @@ func openGateway(t testing.TB, our, their netip.Addr, socket string) *gateway {
 func (g *gateway) weather(c conditions, seed uint64) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.mtu, g.loss, g.mark, g.lose = c.mtu, c.loss, c.marked, nil
+	g.mtu, g.loss, g.mark, g.lose, g.at = c.mtu, c.loss, c.marked, nil, 0
+	g.kept, g.oddity = map[wire.PSN]kept{}, ""
 	for d := range g.dice {
 		g.dice[d] = rand.New(rand.NewPCG(seed, uint64(d)))
 		g.seen[d] = tally{answers: map[wire.Syndrome]int{}, next: [...]wire.PSN{c.ourPSN, c.guestPSN}[d]}
@@ -150,11 +218,16 @@ func (g *gateway) passes(direction int, b []byte) bool {
 	if lost {
 		s.lost++
 	}
+	g.last[g.at%len(g.last)] = sighting{direction, lost, v.Header, len(v.Payload)}
+	g.at++
 	if v.AckReq {
 		s.askedAck++
 	}
 	switch {
 	case v.Opcode.IsRequest():
+		if direction == inward && v.Opcode != wire.ReadRequest {
+			g.keep(&v)
+		}
 		end := v.PSN.Add(1)
 		if v.Opcode == wire.ReadRequest { // which takes a PSN for each response
 			end = v.PSN.Add(max(1, int((int64(v.RETH.Length)+g.mtu-1)/g.mtu)))

@@ -3,9 +3,9 @@
 //
 //	peer HOST PORT ADDRESS PEER      control line; our IPv4 address on eth0, and who queue pairs connect to
 //
-//	qp QPN PSN OWNPSN MTU RNR RETRY RNRRETRY
+//	qp QPN PSN OWNPSN MTU RNR RETRY RNRRETRY TIMEOUT
 //	                                 a new reliable connection to QPN: first PSNs of both, code of path MTU, of the wait that
-//	                                 RNR NAKs ask for, and both retry counts -> ok QPN RKEY ADDRESS
+//	                                 RNR NAKs ask for, both retry counts, code of the ACK timeout -> ok QPN RKEY ADDRESS
 //	recv ID AT LENGTH                posts a receive
 //	VERB ID AT LENGTH ADDRESS RKEY ADD COMPARE      posts send, sendimm, write, writeimm, read, fadd or cswap
 //	wait                             -> wc ID STATUS LENGTH IMMEDIATE, of the next completion; the latter two of receives
@@ -131,7 +131,7 @@ static int connect_pair(const unsigned long *n)
 		IBV_QP_MIN_RNR_TIMER);
 	if (bad)
 		return bad;
-	a = (struct ibv_qp_attr){.qp_state = IBV_QPS_RTS, .sq_psn = n[2], .timeout = 14, .retry_cnt = n[5], .rnr_retry = n[6], .max_rd_atomic = reads};
+	a = (struct ibv_qp_attr){.qp_state = IBV_QPS_RTS, .sq_psn = n[2], .timeout = n[7], .retry_cnt = n[5], .rnr_retry = n[6], .max_rd_atomic = reads};
 	return ibv_modify_qp(pair, &a, IBV_QP_STATE | IBV_QP_SQ_PSN | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_MAX_QP_RD_ATOMIC);
 }
 
@@ -252,8 +252,8 @@ int main(int argc, char **argv)
 	fprintf(out, "ready\n");
 	fflush(out);
 	while (fgets(text, sizeof text, in)) {
-		unsigned long n[7] = {0};
-		sscanf(text, "%15s %lx %lx %lx %lx %lx %lx %lx", verb, n, n + 1, n + 2, n + 3, n + 4, n + 5, n + 6);
+		unsigned long n[8] = {0};
+		sscanf(text, "%15s %lx %lx %lx %lx %lx %lx %lx %lx", verb, n, n + 1, n + 2, n + 3, n + 4, n + 5, n + 6, n + 7);
 		answer(out, verb, n);
 		fflush(out);
 	}
