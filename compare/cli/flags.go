@@ -46,7 +46,7 @@ type outputFlags struct {
 type workFlags struct {
 	Workers int  `help:"Runs at once; 0: one for each processor." default:"0"`
 	Flows   bool `help:"Keep one line for each flow in the results."`
-	Times   bool `help:"Find out where the time of each flow went: window, pacing, pauses, timeouts, queues, links. Costs about a third more time."`
+	Times   bool `help:"Find out where the time of each flow went: window, pacing, pauses, timeouts, queues, links. Runs take about twice as long."`
 }
 
 func (f *workFlags) check() error {
