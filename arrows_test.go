@@ -51,8 +51,9 @@ var stdOnly = []string{"transport", "congestion", "spray", "emulator", "compare/
 
 // libraries are the exceptions to stdOnly.
 var libraries = map[string][]string{
-	"transport/udp": {"golang.org/x/sys", "golang.org/x/net"},
-	"emulator/live": {"golang.org/x/sys", "github.com/HdrHistogram/hdrhistogram-go"},
+	"transport/udp":  {"golang.org/x/sys", "golang.org/x/net"},
+	"emulator/live":  {"golang.org/x/sys", "github.com/HdrHistogram/hdrhistogram-go", "golang.zx2c4.com/wireguard"},
+	"emulator/netns": {"golang.org/x/sys"},
 }
 
 // timeless are the rooms where no clock ticks, no goroutine runs and no chance is global.

@@ -32,7 +32,7 @@ type Config struct {
 
 // Defaults.
 const (
-	DefaultOverhead      = 38 + 20 + 8 // Ethernet with preamble and gap, IPv4, UDP
+	DefaultOverhead      = 38 // Ethernet with preamble and gap
 	DefaultQueue         = 1 << 20
 	DefaultPoll          = 60 * time.Microsecond // what a sleep on an idle Linux machine is late by, at most times
 	DefaultSendBuffer    = 256 << 10

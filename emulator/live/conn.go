@@ -92,7 +92,7 @@ func (c *Conn) WriteTo(b []byte, to net.Addr) (int, error) {
 	p := f.newParcel(len(b))
 	copy(p.bytes, b)
 	p.from, p.to, p.srcPort, p.dstPort = c.gate.host, int32(host), c.port, uint16(ua.Port)
-	p.ecn = c.ecn()
+	p.ecn, p.headers = c.ecn(), ipUDP
 	p.stamp = f.since()
 	if err := f.hand(p); err != nil {
 		return 0, c.oops("write", err)
@@ -198,10 +198,14 @@ func (c *Conn) shut(why error) error {
 	return nil
 }
 
-func (c *Conn) ended() bool {
+// stopped implements writer.
+func (c *Conn) stopped() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.closed != nil
+	if c.closed == nil && c.writeDeadline.passed() {
+		return errDeadline
+	}
+	return c.closed
 }
 
 // SetDeadline implements net.PacketConn.

@@ -51,8 +51,16 @@ type parcel struct {
 	ecn              core.ECN
 	stamp            time.Duration // since begin, when it was written
 	entered          Time          // into the network
+	headers          uint8         // bytes on the wire that are not among the parcel's: IP and UDP of a Conn's datagrams
+	buf              []byte        // headroom, and then bytes
 	bytes            []byte
 }
+
+// headroom is what the kernel's side of a TUN device wants in front of a packet.
+const headroom = 16
+
+// ipUDP is what travels around a Conn's datagram.
+const ipUDP = 20 + 8
 
 // New begins to play a network. Close ends it.
 func New(c Config) (*Fabric, error) {
@@ -138,14 +146,14 @@ func (f *Fabric) toWall(t Time) time.Duration {
 	return time.Duration(float64(t) / float64(instant.Nanosecond) * f.cfg.Dilation)
 }
 
-// hand gives a parcel to the loop.
-func (f *Fabric) hand(p *parcel) error {
+// hand gives parcels to the loop.
+func (f *Fabric) hand(parcels ...*parcel) error {
 	f.in.Lock()
 	if f.closed {
 		f.in.Unlock()
 		return ErrClosed
 	}
-	f.arrived = append(f.arrived, p)
+	f.arrived = append(f.arrived, parcels...)
 	asleep := f.asleep
 	f.asleep = false
 	f.in.Unlock()
@@ -233,18 +241,20 @@ func (f *Fabric) doze(wait time.Duration) {
 
 func (f *Fabric) newParcel(n int) *parcel {
 	p := f.pool.Get().(*parcel)
-	if cap(p.bytes) < n {
-		p.bytes = make([]byte, n)
+	if cap(p.buf) < headroom+n {
+		p.buf = make([]byte, headroom+n)
 	}
-	p.bytes = p.bytes[:n]
+	p.buf = p.buf[:headroom+n]
+	p.bytes = p.buf[headroom:]
 	return p
 }
 
 func (f *Fabric) copyOf(p *parcel) *parcel {
 	twin := f.newParcel(len(p.bytes))
-	bytes := append(twin.bytes[:0], p.bytes...)
+	buf, bytes := twin.buf, twin.bytes
+	copy(bytes, p.bytes)
 	*twin = *p
-	twin.bytes = bytes
+	twin.buf, twin.bytes = buf, bytes
 	return twin
 }
 

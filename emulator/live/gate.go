@@ -20,6 +20,7 @@ type gate struct {
 	mu    sync.Mutex
 	conns map[uint16]*Conn
 	next  uint16 // port that is tried first when none is asked for
+	tun   *TUN   // takes all packets, if there is one
 	room  int64  // bytes that may still be written before somebody has to wait
 	freed sync.Cond
 	over  bool
@@ -29,6 +30,15 @@ func newGate(f *Fabric, host int) *gate {
 	g := &gate{fabric: f, host: int32(host), conns: make(map[uint16]*Conn), next: 49152, room: int64(f.cfg.SendBuffer)}
 	g.freed.L = &g.mu
 	return g
+}
+
+// A reader is who takes what arrives at a host; it says whether it did.
+type reader interface{ receive(*parcel) bool }
+
+// A writer may be waiting for room.
+type writer interface {
+	// stopped says why it need not wait any longer; nil: it must.
+	stopped() error
 }
 
 // push takes a parcel for the link, and tells whether it is the first.
@@ -49,8 +59,9 @@ func (g *gate) Transmit(now core.Time, pull core.Pull, p *core.Packet) bool {
 	g.fabric.flights[p] = x
 	*p = core.Packet{
 		From: core.Addr(x.from), To: core.Addr(x.to), Proto: core.ProtoOther, ECN: x.ecn,
-		EV:      uint16(splitmix.Mix(uint64(x.srcPort)<<16 | uint64(x.dstPort))),
-		Payload: core.Payload{Length: uint32(len(x.bytes))},
+		EV:        uint16(splitmix.Mix(uint64(x.srcPort)<<16 | uint64(x.dstPort))),
+		HeaderLen: x.headers,
+		Payload:   core.Payload{Length: uint32(len(x.bytes))},
 	}
 	g.give(int64(len(x.bytes)))
 	return true
@@ -70,7 +81,13 @@ func (g *gate) HandlePacket(now core.Time, p *core.Packet) {
 		x.bytes[bit/8] ^= 1 << (bit % 8)
 	}
 	g.mu.Lock()
-	c := g.conns[x.dstPort]
+	var c reader
+	if conn := g.conns[x.dstPort]; conn != nil {
+		c = conn
+	}
+	if g.tun != nil {
+		c = g.tun
+	}
 	g.mu.Unlock()
 	// The time that the network took is due; what came on top is the emulator's own.
 	took := f.since() - x.stamp
@@ -88,23 +105,24 @@ func (g *gate) HandleTimeout(core.Time) {}
 func (g *gate) Deadline() core.Time { return core.Never }
 
 // take waits until there is room for n bytes. A datagram larger than the whole buffer waits for all of it.
-func (g *gate) take(n int, c *Conn) error {
+func (g *gate) take(n int, w writer) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	need := min(int64(n), int64(g.fabric.cfg.SendBuffer))
-	for g.room < need && !g.over && !c.ended() && !c.writeDeadline.passed() {
+	for {
+		err := w.stopped()
+		if g.over {
+			err = ErrClosed
+		}
+		if err != nil {
+			return err
+		}
+		if g.room >= need {
+			g.room -= int64(n)
+			return nil
+		}
 		g.freed.Wait()
 	}
-	switch {
-	case g.over:
-		return ErrClosed
-	case c.ended():
-		return errConnClosed
-	case c.writeDeadline.passed():
-		return errDeadline
-	}
-	g.room -= int64(n)
-	return nil
 }
 
 func (g *gate) give(n int64) {
@@ -128,7 +146,11 @@ func (g *gate) close() {
 	for _, c := range g.conns {
 		conns = append(conns, c)
 	}
+	tun := g.tun
 	g.mu.Unlock()
+	if tun != nil {
+		_ = tun.Close()
+	}
 	g.freed.Broadcast()
 	for _, c := range conns {
 		c.shut(ErrClosed)

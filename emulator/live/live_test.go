@@ -45,7 +45,7 @@ func TestDatagramsTakeAsLongAsTheNetworkSays(t *testing.T) {
 	f, a, b := pair(t, Config{Network: n})
 	ruler, err := emulator.NewRuler(n)
 	require.NoError(t, err)
-	least := ruler.OneWay(0, 1, 1000+DefaultOverhead).Duration()
+	least := ruler.OneWay(0, 1, 1000+ipUDP+DefaultOverhead).Duration()
 	buf := make([]byte, 2000)
 	payload := make([]byte, 1000)
 	for i := range 50 {
