@@ -429,6 +429,11 @@ func TestTailProbeOfOneWhoDoesNotKnowIt(t *testing.T) {
 	p.runDone(1)
 	require.NotZero(t, p.wantOne().Timeouts)
 	require.Equal(t, 1, probes)
+	pd := &p.A().pdcs[1]
+	p.inject(0, &wire.Nack{Code: wire.NackUnexpEvent, DPDCID: pd.own}) // that was overtaken by the last ACK
+	p.send(1024)
+	p.runDone(2)
+	require.Equal(t, stateEstablished, p.A().pdcs[1].state)
 }
 
 func TestTailProbesAreLimited(t *testing.T) {

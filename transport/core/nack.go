@@ -44,7 +44,7 @@ func (e *Endpoint) handleNack(now Time, p *Packet, header []byte) {
 		e.closeRefused(now, i, &n)
 		return
 	}
-	if n.Code == wire.NackUnexpEvent && pd.flags&(pdcProbing|pdcUnprobed) != 0 && !within(n.PSN, pd.una, pd.next) {
+	if n.Code == wire.NackUnexpEvent && e.cfg.TailProbe.On && !within(n.PSN, pd.una, pd.next) { // maybe after all was acknowledged
 		e.probeRefused(pd)
 		return
 	}
