@@ -116,27 +116,25 @@ func (c *hpcc) OnAck(now Time, a Ack) {
 
 // measure folds the reports into U, and tells whether they could be compared with those before.
 func (c *hpcc) measure(hops []Hop) bool {
-	n := min(len(hops), maxHops)
-	comparable := n == c.hops
-	for i := 0; i < n && comparable; i++ {
-		comparable = hops[i].Port == c.reports[i].Port
+	hops = hops[:min(len(hops), maxHops)]
+	if len(hops) == c.hops && hops[0].Port == c.reports[0].Port && hops[0].Stamp <= c.reports[0].Stamp {
+		return false // overtaken by a later one: old news
 	}
-	fresh, u, tau := comparable, 0.0, Time(0)
-	for i := 0; i < n && comparable; i++ {
+	comparable := len(hops) == c.hops
+	c.hops = len(hops)
+	u, tau := 0.0, Time(0)
+	for i := range hops {
 		old, h := &c.reports[i], &hops[i]
 		passed := h.Stamp - old.Stamp
-		if passed <= 0 { // overtaken by a later one: old news
-			return false
-		}
+		comparable = comparable && h.Port == old.Port && passed > 0
 		queue := float64(min(h.QueueBytes, old.QueueBytes)) * float64(passed)
 		sent := float64(h.SentBytes-old.SentBytes) * float64(c.t)
 		if use := float64(queue+sent) / (float64(h.RateBps) * float64(passed)); use > u { // in units of 8e12/T
 			u, tau = use, passed
 		}
+		*old = *h
 	}
-	c.hops = n
-	copy(c.reports[:], hops[:n])
-	if !fresh || n == 0 {
+	if !comparable {
 		return false
 	}
 	share := float64(min(tau, c.t)) / float64(c.t)
