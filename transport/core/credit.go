@@ -80,8 +80,8 @@ func (e *Endpoint) await(now Time, ci, i uint32) {
 
 func (e *Endpoint) awaitCredit(now Time, ci, i uint32) {
 	l, c := &e.credits[ci], &e.contexts[ci]
-	if l.due != Never {
-		return
+	if l.due != Never || e.waitsForCredit(ci) == 0 {
+		return // nobody can ask: the answer to what opens the PDC, or its timeout, goes on
 	}
 	l.due = now + e.backedOff(&e.pdcs[i], l.tries)
 	if !l.account.Owed() {

@@ -258,3 +258,22 @@ func TestCreditFromStrangers(t *testing.T) {
 		require.Equal(t, Completed, v.Kind)
 	}
 }
+
+// A PDC that its peer does not know yet cannot ask for credit, nor can a finished one beside it: the context waits for the
+// answer that opens it, and the clock goes on.
+func TestNobodyAsksBeforeThePeerAnswers(t *testing.T) {
+	c := onCredit(t, "rccc", map[string]string{"idleCredit": "0"})
+	c.PDCs = 2
+	p := newPair(t, c, nil)
+	p.send(100)
+	p.runFor(6 * us)
+	p.send(100) // opens the second
+	p.runFor(6 * us)
+	require.Len(t, p.events[0], 1)
+	require.LessOrEqual(t, p.A().contexts[1].credit, int64(0))
+	p.send(100)
+	require.Equal(t, uint32(1), p.A().pdcs[2].queued)
+	p.run()
+	require.Len(t, p.events[0], 3)
+	p.balanced()
+}
