@@ -20,8 +20,8 @@ func TestPublishedScenariosResolve(t *testing.T) {
 		t.Run(filepath.Base(file), func(t *testing.T) {
 			all, err := scenario.Load(file, scenario.Options{})
 			require.NoError(t, err)
+			require.Equal(t, filepath.Base(file), all[0].Name+".yaml", "the first scenario is named as its file")
 			for _, s := range all {
-				require.Equal(t, filepath.Base(file), s.Name+".yaml", "a scenario is named as its file")
 				set, err := runner.NewSetting(s)
 				require.NoError(t, err)
 				plan, err := s.Plan(s.Fixed.Derive(1), set.BaseRTT, set.BDP)
