@@ -42,6 +42,9 @@ func pair(t *testing.T, server, client func(s side)) {
 	t.Run("lossy", func(t *testing.T) {
 		overUDP(t, func() udp.Config { return udp.Config{Fate: badWeather()} }, server, client)
 	})
+	t.Run("inline", func(t *testing.T) {
+		overUDP(t, func() udp.Config { return udp.Config{Fate: badWeather(), Inline: true} }, server, client)
+	})
 	t.Run("virtual", func(t *testing.T) { overFabric(t, server, client) })
 }
 

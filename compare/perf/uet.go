@@ -21,6 +21,7 @@ import (
 var carrierParams = []param.Param{
 	{Name: "mtu", Kind: param.Int, Default: "", Min: 256, Max: 9000, Doc: "payload bytes of a full packet; absent: the largest of 4096, 2048 and 1024 that the interface takes"},
 	{Name: "spin", Kind: param.Duration, Default: "30us", Max: float64(instant.Second), Doc: "how long the carrier polls after the last packet before it sleeps; 0: it never polls"},
+	{Name: "inline", Kind: param.Bool, Default: "false", Doc: "the goroutine that waits drives the carrier, without a hand-over to its loop: for latency"},
 	{Name: "lanes", Kind: param.Int, Default: "64", Min: 1, Max: udp.MaxLanes, Doc: "UDP source ports, a power of two"},
 	{Name: "run", Kind: param.Int, Default: "32", Min: 1, Max: 64, Doc: "most packets in one GSO burst"},
 	{Name: "gso", Kind: param.Bool, Default: "true", Doc: "bursts leave in one system call (UDP_SEGMENT)"},
@@ -69,7 +70,7 @@ func onOff(what string, on bool) string {
 
 // carrierConfig reads carrierParams.
 func carrierConfig(v param.Values) udp.Config {
-	c := udp.Config{Lanes: int(v.Int("lanes")), Run: int(v.Int("run")), NoGSO: !v.Bool("gso"), NoGRO: !v.Bool("gro")}
+	c := udp.Config{Lanes: int(v.Int("lanes")), Run: int(v.Int("run")), NoGSO: !v.Bool("gso"), NoGRO: !v.Bool("gro"), Inline: v.Bool("inline")}
 	if c.Spin = time.Duration(v.Time("spin") / core.Time(instant.Nanosecond)); c.Spin == 0 {
 		c.Spin = -1
 	}

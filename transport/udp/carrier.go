@@ -21,6 +21,7 @@ type Carrier struct {
 	start time.Time
 	sys   system
 	mail  mailbox
+	wheel wheel         // of Config.Inline
 	done  chan struct{} // closed when the loop has ended
 
 	// Everything below belongs to the loop once it runs.
@@ -31,6 +32,7 @@ type Carrier struct {
 	wall   int64         // the same instant in Unix nanoseconds
 	told   core.Time     // what the Stack was told last; it never goes back
 	heard  time.Duration // when there was work last
+	untold bool          // work was done, and notify not called since
 	peers  peers
 	stats  Stats
 	class  [64]core.Class // by DSCP
@@ -71,6 +73,7 @@ func Listen(c Config) (*Carrier, error) {
 	}
 	k := &Carrier{cfg: c, ports: c.ports(), start: time.Now(), done: make(chan struct{}), peers: newPeers(c.MaxPeers)}
 	k.mail.reply.New = func() any { return make(chan struct{}, 1) }
+	k.wheel.call = make(chan struct{}, 1)
 	for i := len(c.DSCP) - 1; i >= 0; i-- {
 		k.class[c.DSCP[i]] = core.Class(i)
 	}
@@ -181,7 +184,11 @@ func (c *Carrier) Start(h core.Stack, notify func(core.Time)) error {
 	}
 	c.stack, c.notify = h, notify
 	c.memory, _ = h.(core.Memory)
-	go c.loop()
+	if c.cfg.Inline {
+		go c.relief()
+	} else {
+		go c.loop()
+	}
 	return nil
 }
 
@@ -216,7 +223,12 @@ func (c *Carrier) Remote(core.Addr) core.Memory { return &c.in }
 func (c *Carrier) Now() core.Time { return instant.FromDuration(time.Since(c.start)) }
 
 // Do runs f where the Stack is driven, with the present instant, and returns when it is done.
-func (c *Carrier) Do(f func(core.Time)) error { return c.mail.do(f, c.sys.wake) }
+func (c *Carrier) Do(f func(core.Time)) error {
+	if c.cfg.Inline {
+		return c.doInline(f)
+	}
+	return c.mail.do(f, c.sys.wake)
+}
 
 // Stats returns the totals so far.
 func (c *Carrier) Stats() (s Stats, err error) {
@@ -242,7 +254,7 @@ func (c *Carrier) Resolve(name string) (core.Addr, error) {
 // follows from addrs[0], which is the same on every host. Port 0 is the well-known one.
 func (c *Carrier) AddPeer(a core.Addr, addrs ...netip.AddrPort) (known core.Addr, err error) {
 	addrs = append([]netip.AddrPort(nil), addrs...)
-	if closed := c.mail.do(func(core.Time) { known, err = c.addPeer(a, addrs) }, c.sys.wake); closed != nil {
+	if closed := c.Do(func(core.Time) { known, err = c.addPeer(a, addrs) }); closed != nil {
 		return 0, closed
 	}
 	return known, err

@@ -38,6 +38,11 @@ type Config struct {
 	// Spin is how long the loop polls after the last packet before it sleeps. 0: 30 us; negative: it
 	// never polls, which is right where cores are shared.
 	Spin time.Duration
+	// Inline lets the goroutine that waits drive: what it asks for is sent, and what it waits for received, on its own
+	// thread, without a hand-over to the loop and back, which is most of the time of a small message. While nobody waits,
+	// a loop takes over, a millisecond later. Right for applications that do little between two waits; with several
+	// goroutines that wait, one of them drives for all.
+	Inline bool
 	// SocketBuffer is the receive buffer to ask for, bytes. 0: 4 MiB. Stats tells what was granted.
 	SocketBuffer int
 	DSCP         [16]uint8 // of each traffic class; all zero: 0 for class 0, 46 (EF) for the others

@@ -13,40 +13,53 @@ import (
 // a loop that sleeps costs more than a round trip (docs/PERFORMANCE.md), and then sleeps.
 func (c *Carrier) loop() {
 	defer close(c.done)
-	spin := max(c.cfg.Spin, 0)
 	poll := true
 	for {
-		worked := c.receive(poll)
-		now := c.tick()
-		c.told = now
-		if c.mail.pending() {
-			if !c.mail.run(now) {
-				return
-			}
-			worked = true
+		worked, ok := c.turn(poll)
+		if !ok {
+			return
 		}
-		if c.due(now) {
-			worked = true
-		}
-		if worked && c.notify != nil { // first, so that an answer leaves with the acknowledgement
-			c.notify(now)
-		}
-		if c.pull(now) {
-			worked = true
-		}
-		if worked {
-			c.heard = c.now
-			poll = spin > 0
-			continue
-		}
-		left := c.left(now)
-		if c.now-c.heard < spin || left >= 0 && left < spin {
-			poll = true
-			runtime.Gosched()
-			continue
-		}
-		poll = c.sleep(left)
+		poll = c.rest(worked, c.left(c.told))
 	}
+}
+
+// turn is one round of the loop. worked is false when it brought nothing; ok is false when the loop is to end.
+func (c *Carrier) turn(poll bool) (worked, ok bool) {
+	worked = c.receive(poll)
+	now := c.tick()
+	c.told = now
+	if c.mail.pending() {
+		if !c.mail.run(now) {
+			return true, false
+		}
+		worked = true
+	}
+	if c.due(now) {
+		worked = true
+	}
+	if (worked || c.untold) && c.notify != nil { // first, so that an answer leaves with the acknowledgement
+		c.untold = false
+		c.notify(now)
+	}
+	if c.pull(now) {
+		worked = true
+	}
+	return worked, true
+}
+
+// rest is what follows a turn: the next one at once, when it brought something or did so a short while ago, or sleep,
+// for left at most. It returns whether the next turn polls sockets that nothing is known of.
+func (c *Carrier) rest(worked bool, left time.Duration) (poll bool) {
+	spin := max(c.cfg.Spin, 0)
+	if worked {
+		c.heard = c.now
+		return spin > 0
+	}
+	if c.now-c.heard < spin || left >= 0 && left < spin {
+		runtime.Gosched()
+		return true
+	}
+	return c.sleep(left)
 }
 
 // tick reads the clock.

@@ -43,27 +43,52 @@ func (m *mailbox) open() error {
 
 // do brings f to the loop and waits until it has run. Before there is a loop, f runs here.
 func (m *mailbox) do(f func(core.Time), wake func()) error {
+	done, err := m.post(f, wake)
+	if done != nil {
+		m.await(done)
+	}
+	return err
+}
+
+// await returns when a letter has been dealt with.
+func (m *mailbox) await(done chan struct{}) {
+	<-done
+	m.reply.Put(done)
+}
+
+// post puts f into the box; done is nil when f has run, or will not.
+func (m *mailbox) post(f func(core.Time), wake func()) (done chan struct{}, err error) {
 	m.mu.Lock()
 	state := m.state.Load()
 	if state&closing != 0 {
 		m.mu.Unlock()
-		return ErrClosed
+		return nil, ErrClosed
 	}
 	if state&running == 0 {
 		defer m.mu.Unlock()
 		f(0)
-		return nil
+		return nil, nil
 	}
-	done := m.reply.Get().(chan struct{})
+	done = m.reply.Get().(chan struct{})
 	m.letters = append(m.letters, letter{f, done})
 	m.state.Or(hasMail)
 	if m.state.Load()&asleep != 0 {
 		wake() // under the lock: after close nobody wakes what is no more
 	}
 	m.mu.Unlock()
-	<-done
-	m.reply.Put(done)
-	return nil
+	return done, nil
+}
+
+// nudge ends the sleep of whoever drives.
+func (m *mailbox) nudge(wake func()) {
+	if m.state.Load()&asleep == 0 {
+		return
+	}
+	m.mu.Lock()
+	if m.state.Load()&closing == 0 {
+		wake() // under the lock, as in post
+	}
+	m.mu.Unlock()
 }
 
 // pending tells whether the loop has mail, or is to end.

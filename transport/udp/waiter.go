@@ -20,9 +20,20 @@ func (w *waiter) Wake() {
 	case w.wake <- struct{}{}:
 	default:
 	}
+	if w.c.cfg.Inline {
+		w.c.mail.nudge(w.c.sys.wake) // it may be driving, and asleep
+	}
 }
 
 func (w *waiter) Wait(until core.Time) bool {
+	if w.c.cfg.Inline {
+		return w.c.waitInline(w, until)
+	}
+	return w.sleep(until)
+}
+
+// sleep waits while somebody else drives.
+func (w *waiter) sleep(until core.Time) bool {
 	if until == core.Never {
 		<-w.wake
 		return true

@@ -1,0 +1,192 @@
+package udp
+
+import (
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/weft-transport/weft/transport/core"
+)
+
+// With Config.Inline whoever waits drives the Stack. There is one wheel, and always somebody who will take it: a
+// goroutine that waits, as long as it does; else the relief, which sleeps for a grace after a waiter has let go, since
+// that one is usually back within microseconds.
+type wheel struct {
+	sync.Mutex              // held by whoever drives
+	relief     atomic.Bool  // it is the relief
+	wanted     atomic.Int32 // waiters that want it from the relief
+	sleepers   atomic.Int32 // waiters that let another drive
+	call       chan struct{}
+	left       atomic.Int64 // when a waiter let go last, on the clock of the carrier, nanoseconds
+	over       bool         // guarded by the wheel: nobody drives any more
+}
+
+// grace is how long nobody drives before the relief does.
+const grace = time.Millisecond
+
+// relief drives while nobody waits.
+func (c *Carrier) relief() {
+	defer close(c.done)
+	for {
+		if !c.driveAsRelief() {
+			return
+		}
+		for c.mail.state.Load()&closing == 0 {
+			called := c.wheel.await()
+			idle := time.Since(c.start) - time.Duration(c.wheel.left.Load())
+			if called || c.wheel.wanted.Load() == 0 && idle >= grace {
+				break
+			}
+		}
+	}
+}
+
+// await sleeps for a grace; true: somebody has called for the relief.
+func (w *wheel) await() bool {
+	t := time.NewTimer(grace)
+	defer t.Stop()
+	select {
+	case <-w.call:
+		return true
+	case <-t.C:
+		return false
+	}
+}
+
+// driveAsRelief drives until a waiter wants to; false: the carrier is closed.
+func (c *Carrier) driveAsRelief() bool {
+	c.wheel.Lock()
+	defer c.wheel.Unlock()
+	c.wheel.relief.Store(true)
+	defer c.wheel.relief.Store(false)
+	for poll := true; ; {
+		worked, ok := c.turn(poll)
+		if !ok {
+			c.wheel.over = true
+			return false
+		}
+		if c.wheel.wanted.Load() > 0 {
+			return true
+		}
+		poll = c.rest(worked, c.left(c.told))
+	}
+}
+
+// doInline runs f on the caller's own thread, unless somebody else drives just now.
+func (c *Carrier) doInline(f func(core.Time)) error {
+	if c.mail.state.Load()&(running|closing) == running && c.wheel.TryLock() {
+		done := !c.wheel.over
+		if done {
+			now := c.tick()
+			c.told = now
+			f(now)
+			c.pull(now)
+			c.untold = true
+		}
+		c.letGo()
+		if done {
+			return nil
+		}
+	}
+	done, err := c.mail.post(f, c.sys.wake)
+	if done != nil {
+		c.relieve()
+		c.mail.await(done)
+	}
+	return err
+}
+
+// letGo gives the wheel back, and sees to it that what was posted meanwhile is dealt with.
+func (c *Carrier) letGo() {
+	c.wheel.left.Store(int64(time.Since(c.start)))
+	c.wheel.Unlock()
+	c.relieve()
+	if c.wheel.sleepers.Load() > 0 {
+		select {
+		case c.wheel.call <- struct{}{}:
+		default:
+		}
+	}
+}
+
+// relieve deals with mail that nobody who drives has seen.
+func (c *Carrier) relieve() {
+	for c.mail.state.Load()&hasMail != 0 && c.wheel.TryLock() {
+		if !c.wheel.over {
+			c.turn(false)
+		}
+		c.wheel.Unlock()
+		if c.mail.state.Load()&closing != 0 {
+			return // the relief ends the rest
+		}
+	}
+}
+
+// waitInline is Wait: it drives until w is woken, unless another waiter does.
+func (c *Carrier) waitInline(w *waiter, until core.Time) bool {
+	select {
+	case <-w.wake:
+		return true
+	default:
+	}
+	if c.takeWheel() {
+		woken, decided := c.driveFor(w, until)
+		c.letGo()
+		if decided {
+			return woken
+		}
+	}
+	c.wheel.sleepers.Add(1)
+	defer c.wheel.sleepers.Add(-1)
+	if c.wheel.TryLock() { // whoever drove has let go before it could know of us
+		c.letGo()
+	}
+	return w.sleep(until)
+}
+
+// takeWheel takes the wheel, from the relief if need be; false: a waiter has it.
+func (c *Carrier) takeWheel() bool {
+	if c.wheel.TryLock() {
+		return true
+	}
+	c.wheel.wanted.Add(1)
+	defer c.wheel.wanted.Add(-1)
+	for c.wheel.relief.Load() {
+		c.mail.nudge(c.sys.wake)
+		runtime.Gosched()
+		if c.wheel.TryLock() {
+			return true
+		}
+	}
+	return c.wheel.TryLock()
+}
+
+// driveFor drives until w is woken or until has come. decided is false when the carrier is closed and w must wait for
+// its wake otherwise.
+func (c *Carrier) driveFor(w *waiter, until core.Time) (woken, decided bool) {
+	if c.wheel.over {
+		return false, false
+	}
+	for poll := true; ; {
+		worked, ok := c.turn(poll)
+		select {
+		case <-w.wake:
+			return true, true
+		default:
+		}
+		switch {
+		case !ok:
+			return false, false
+		case c.told >= until:
+			return false, true
+		}
+		left := c.left(c.told)
+		if until != core.Never {
+			if rest := (until - c.told).Duration(); left < 0 || rest < left {
+				left = rest
+			}
+		}
+		poll = c.rest(worked, left)
+	}
+}
