@@ -2,7 +2,6 @@ package transport
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"net/netip"
@@ -29,7 +28,8 @@ type Config struct {
 	StreamBuffer int
 	// Core has everything else of the protocol. Self and Remote are filled in. Of what is zero, IdleClose becomes 30 s and
 	// TargetIdle 90 s; Listen also makes BaseRTT 100 us, RTO adaptive from 20 ms (10 to 500 ms, 12 retries), turns FastLoss and TailProbe
-	// on, since nothing trims, and draws a Seed. The rest has the defaults of package core.
+	// on, since nothing trims, and draws a Seed. Both are left alone if any field of either is set: TailProbe.MaxProbes 5 with
+	// both off has losses found by timers only. The rest has the defaults of package core.
 	Core core.Config
 	// UDP has everything of the sockets. Local is filled in by Listen.
 	UDP udp.Config
@@ -44,6 +44,7 @@ func Listen(ctx context.Context, address string, c Config) (*Endpoint, error) {
 	if err := context.Cause(ctx); err != nil {
 		return nil, &OpError{Op: OpListen, Peer: address, Err: err}
 	}
+	c.UDP.Local = nil
 	for _, word := range strings.Split(address, ",") {
 		local, err := parseLocal(word)
 		if err != nil {
@@ -52,11 +53,8 @@ func Listen(ctx context.Context, address string, c Config) (*Endpoint, error) {
 		c.UDP.Local = append(c.UDP.Local, local)
 	}
 	carrier, err := udp.Listen(c.UDP)
-	if errors.Is(err, udp.ErrConfig) {
-		err = wrap{ErrConfig, err}
-	}
 	if err != nil {
-		return nil, &OpError{Op: OpListen, Peer: address, Err: err}
+		return nil, &OpError{Op: OpListen, Peer: address, Err: refusedToOpen(err)}
 	}
 	for c.Core.Seed == 0 {
 		c.Core.Seed = rand.Uint64() // a process that comes back must not begin with the numbers of the one before

@@ -5,7 +5,7 @@
 //	peer, err := ep.Dial(ctx, "10.0.0.2:4793")
 //	err = peer.Write(ctx, data, transport.Remote{Key: key})        // into the peer's memory
 //	err = peer.Send(ctx, data)                                      // to a Receive of the peer
-//	n, from, err := ep.Receive(ctx, buf)
+//	m, err := ep.Receive(ctx, buf)                                  // m.Length bytes from m.From
 //
 // # Two forms
 //

@@ -2,10 +2,12 @@ package transport
 
 import (
 	"context"
+	"errors"
 	"sync"
 
 	"github.com/weft-transport/weft/transport/core"
 	"github.com/weft-transport/weft/transport/splitmix"
+	"github.com/weft-transport/weft/transport/udp"
 )
 
 // An Endpoint is one fabric endpoint (FEP): what peers send to, and what sends to peers. Its methods are safe for
@@ -63,13 +65,20 @@ func (e *Endpoint) Name() string { return e.driver.Name(e.driver.Self()) }
 // Driver returns what drives the endpoint: its clock, and its statistics if it has any (udp.Carrier.Stats).
 func (e *Endpoint) Driver() core.Driver { return e.driver }
 
-// Dial returns the peer of that name, without sending anything: the first operation finds out whether it is there.
+// Dial returns the peer of that name, without sending anything: the first operation finds out whether it is there. The
+// same name gives the same Peer. More peers than Config.UDP.MaxPeers: ErrBusy.
 func (e *Endpoint) Dial(ctx context.Context, name string) (*Peer, error) {
 	if err := context.Cause(ctx); err != nil {
 		return nil, &OpError{Op: OpDial, Peer: name, Err: err}
 	}
 	a, err := e.driver.Resolve(name)
-	if err != nil {
+	switch {
+	case err == nil:
+	case e.isClosed():
+		return nil, &OpError{Op: OpDial, Peer: name, Err: ErrClosed}
+	case errors.Is(err, udp.ErrPeers):
+		return nil, &OpError{Op: OpDial, Peer: name, Err: wrap{ErrBusy, err}}
+	default:
 		return nil, &OpError{Op: OpDial, Peer: name, Err: wrap{ErrAddress, err}}
 	}
 	return e.named(a, name), nil

@@ -20,7 +20,7 @@ var (
 	ErrBounds      = errors.New("outside of the memory")
 	ErrNotReady    = errors.New("peer has no receive for the message")
 	ErrTooLong     = errors.New("message too long")
-	ErrBusy        = errors.New("too many operations under way")
+	ErrBusy        = errors.New("too many operations under way") // or too many peers
 	ErrAddress     = errors.New("no such peer")
 	ErrConfig      = errors.New("wrong configuration")
 )
@@ -31,6 +31,7 @@ var (
 	ErrNotPermitted = udp.ErrPermission // to open such sockets
 	ErrMTU          = udp.ErrMTU        // of an interface, too small for any packet or for the one that was asked for
 	ErrNotLocal     = udp.ErrWildcard   // the address is not one of this host's interfaces
+	ErrSystem       = udp.ErrSystem     // the operating system lacks what was asked for, or refuses: too many open files
 )
 
 // An OpError says which operation with which peer failed, and why.
@@ -72,6 +73,19 @@ func Retryable(err error) bool {
 		}
 	}
 	return false
+}
+
+// refusedToOpen names why there are no sockets.
+func refusedToOpen(err error) error {
+	if errors.Is(err, udp.ErrConfig) {
+		return wrap{ErrConfig, err}
+	}
+	for _, known := range [...]error{ErrInUse, ErrNotPermitted, ErrMTU, ErrNotLocal, ErrSystem} {
+		if errors.Is(err, known) {
+			return err
+		}
+	}
+	return wrap{ErrSystem, err}
 }
 
 // mistake names what the protocol finds wrong with a call.

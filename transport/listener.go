@@ -80,9 +80,13 @@ func (l *Listener) Accept() (net.Conn, error) {
 	}
 }
 
-// Close ends Accept, and streams that were not accepted.
+// Close ends Accept, and streams that were not accepted. Further calls do nothing.
 func (l *Listener) Close() error {
-	l.endpoint.do(func(core.Time) { delete(l.endpoint.desk.listeners, l.service) })
+	l.endpoint.do(func(core.Time) {
+		if all := l.endpoint.desk.listeners; all[l.service] == l { // else the service has another listener by now
+			delete(all, l.service)
+		}
+	})
 	for _, s := range l.end() {
 		s.Close()
 	}
@@ -131,13 +135,16 @@ func (p *Peer) DialStream(ctx context.Context, service string) (*Stream, error) 
 	if len(service) > maxService {
 		return fail(fmt.Errorf("%w: service name of %d bytes; expected %d at most", ErrConfig, len(service), maxService))
 	}
+	err := context.Cause(ctx)
+	if err != nil {
+		return fail(err)
+	}
 	c := e.takeCall()
 	defer e.putCall(c)
 	if ctx.Done() != nil {
 		defer context.AfterFunc(ctx, c.waiter.Wake)()
 	}
 	s := e.newStream(p)
-	var err error
 	closed := e.do(func(now core.Time) {
 		if e.closed || e.draining {
 			err = ErrClosed

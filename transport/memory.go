@@ -12,12 +12,14 @@ import (
 // Access is what peers may do with registered memory.
 type Access = core.Access
 
-// Rights of peers. Local is none: memory for a Queue's operations.
+// Rights of peers. Local is none: memory for a Queue's operations. RemoteIdempotent is for Idempotent operations, besides
+// the right to write or to read.
 const (
-	Local        Access = 0
-	RemoteWrite         = core.RemoteWrite
-	RemoteRead          = core.RemoteRead
-	RemoteAtomic        = core.RemoteAtomic
+	Local            Access = 0
+	RemoteWrite             = core.RemoteWrite
+	RemoteRead              = core.RemoteRead
+	RemoteAtomic            = core.RemoteAtomic
+	RemoteIdempotent        = core.Idempotent
 )
 
 // Memory is bytes that an endpoint knows. Peers that may write to it do so at any time: what they have written may be
@@ -77,11 +79,13 @@ func (m *Memory) Key() uint64 { return m.key }
 func (m *Memory) Bytes() []byte { return m.bytes }
 
 // Deregister takes the memory back. Peers that use it from then on are refused with ErrKey. It must not be in use
-// by operations that are under way here.
+// by operations that are under way here. Further calls do nothing.
 func (m *Memory) Deregister() error {
 	return m.endpoint.do(func(core.Time) {
 		m.endpoint.host.Deregister(m.buffer)
-		delete(m.endpoint.memories, m.key)
+		if all := m.endpoint.memories; all[m.key] == m { // else other memory has the key by now
+			delete(all, m.key)
+		}
 		m.arrivals.end()
 	})
 }
@@ -100,8 +104,13 @@ func (m *Memory) Slice(offset, length int) Slice {
 	return Slice{m, offset, length}
 }
 
-// Bytes are the bytes of the slice.
-func (s Slice) Bytes() []byte { return s.memory.bytes[s.offset:][:s.length] }
+// Bytes are the bytes of the slice; none of the zero Slice.
+func (s Slice) Bytes() []byte {
+	if s.memory == nil {
+		return nil
+	}
+	return s.memory.bytes[s.offset:][:s.length]
+}
 
 // An Arrival says that a peer has written to memory, with data.
 type Arrival struct {

@@ -45,7 +45,7 @@ type Option func(*core.Message)
 func Ordered(m *core.Message) { m.Mode = core.ROD }
 
 // Idempotent carries a write or a read out without a context at the target, which keeps no state for it (RUDI). The memory
-// must be registered with Idempotent access: the operation may be carried out more than once.
+// must be registered with RemoteIdempotent access: the operation may be carried out more than once.
 func Idempotent(m *core.Message) { m.Mode = core.RUDI }
 
 // Complete has a send answered only when its bytes are in the receiver's buffer.

@@ -188,6 +188,9 @@ func (e *Endpoint) isClosed() (closed bool) {
 
 // startWhenRoom begins an operation, and waits until there is room for one.
 func (e *Endpoint) startWhenRoom(ctx context.Context, a *action, c *call) (i uint32, err error) {
+	if err = context.Cause(ctx); err != nil {
+		return 0, err // nothing has begun
+	}
 	for {
 		full := false
 		closed := e.do(func(now core.Time) {

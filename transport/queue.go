@@ -142,7 +142,10 @@ func (q *Queue) start(now core.Time, r *Request, cookie uint64) error {
 		buffer = local.buffer
 	}
 	if r.Op == OpReceive {
-		v := r.Match.receive(uint64(r.Local.length))
+		v, err := r.Match.receive(e, uint64(r.Local.length))
+		if err != nil {
+			return err
+		}
 		v.Buffer, v.Offset, v.Cookie = buffer, uint64(r.Local.offset), cookie
 		return mistake(e.host.PostReceive(now, v))
 	}

@@ -2,6 +2,7 @@ package transport
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/weft-transport/weft/transport/core"
 )
@@ -32,11 +33,14 @@ func (e *Endpoint) Receive(ctx context.Context, b []byte) (Message, error) {
 
 // ReceiveMatch is Receive for the messages that match.
 func (e *Endpoint) ReceiveMatch(ctx context.Context, b []byte, match Match) (got Message, err error) {
+	r, err := match.receive(e, uint64(len(b)))
+	if err != nil {
+		return got, &OpError{Op: OpReceive, Err: err}
+	}
 	s, err := e.takeStage(len(b))
 	if err != nil {
 		return got, &OpError{Op: OpReceive, Err: err}
 	}
-	r := match.receive(uint64(len(b)))
 	a := action{op: OpReceive, stage: s, cancel: e.host.CancelReceive, start: func(now core.Time, cookie uint64) error {
 		if err := s.register(e.host); err != nil {
 			return err
@@ -53,12 +57,15 @@ func (e *Endpoint) ReceiveMatch(ctx context.Context, b []byte, match Match) (got
 	return got, err
 }
 
-func (m *Match) receive(length uint64) core.Receive {
+func (m *Match) receive(e *Endpoint, length uint64) (core.Receive, error) {
 	r := core.Receive{Length: length, Resource: m.Resource, Tagged: m.Tagged, Tag: m.Tag, Ignore: m.Ignore}
 	if m.From != nil {
+		if m.From.endpoint != e {
+			return r, fmt.Errorf("%w: a receive from a peer of another endpoint", ErrConfig)
+		}
 		r.OnlyFrom, r.From = true, m.From.addr
 	}
-	return r
+	return r, nil
 }
 
 func (e *Endpoint) message(v *core.Event) Message {

@@ -292,17 +292,22 @@ func TestRefusals(t *testing.T) {
 
 func TestContextsEndOperations(t *testing.T) {
 	e := listen(t, transport.Config{Core: core.Config{RTO: core.RTOConfig{Init: instant.Millisecond, MaxRetries: -1}}})
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+	late, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 	defer cancel()
-	_, err := e.Receive(ctx, make([]byte, 10))
-	require.ErrorIs(t, err, context.DeadlineExceeded)
-	p, err := e.Dial(t.Context(), "127.0.0.1:1088") // nobody
-	require.NoError(t, err)
-	err = p.Write(ctx, []byte("x"), transport.Remote{Key: 1})
+	_, err := e.Receive(late, make([]byte, 10))
 	require.ErrorIs(t, err, context.DeadlineExceeded)
 	var o *transport.OpError
 	require.ErrorAs(t, err, &o)
 	require.True(t, o.Timeout())
+	p, err := e.Dial(t.Context(), "127.0.0.1:1088") // nobody
+	require.NoError(t, err)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	ended := make(chan error)
+	go func() { ended <- p.Write(ctx, []byte("x"), transport.Remote{Key: 1}) }()
+	require.Eventually(t, func() bool { s, err := e.Stats(); return err == nil && s.Pending == 1 }, patience, time.Millisecond)
+	cancel()
+	require.ErrorIs(t, <-ended, context.Canceled)
 	s, err := e.Stats()
 	require.NoError(t, err)
 	require.Equal(t, 1, s.Pending, "the write goes on, the receive was taken back")

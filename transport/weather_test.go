@@ -54,7 +54,7 @@ func TestOnceAndWhole(t *testing.T) {
 	server := func(s side) {
 		m, err := s.Register(make([]byte, 64<<10), transport.RemoteWrite|transport.RemoteRead|transport.RemoteAtomic)
 		require.NoError(s.t, err)
-		free, err := s.Register(make([]byte, 64<<10), transport.RemoteWrite|transport.RemoteRead|core.Idempotent)
+		free, err := s.Register(make([]byte, 64<<10), transport.RemoteWrite|transport.RemoteRead|transport.RemoteIdempotent)
 		require.NoError(s.t, err)
 		require.NoError(s.t, s.peer.SendTagged(s.ctx, nil, 1, transport.WithData(m.Key()), transport.Deferrable))
 		require.NoError(s.t, s.peer.SendTagged(s.ctx, nil, 2, transport.WithData(free.Key()), transport.Deferrable))

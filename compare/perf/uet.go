@@ -37,7 +37,7 @@ func init() {
 			{Name: "window", Kind: param.Bytes, Default: "", Min: 1 << 10, Max: 1 << 30, Doc: "this much under way at most, whatever the network says, instead of congestion control"},
 			{Name: "spray", Kind: param.Choice, Default: "", Of: &spray.Registry, Doc: "choice of entropy values; absent: the library's, oblivious over 64 in runs of 16"},
 			{Name: "fastLoss", Kind: param.Bool, Default: "true", Doc: "what is missing behind 1.5 windows of later packets is held lost (SLEEK)"},
-			{Name: "tailProbe", Kind: param.Bool, Default: "false", Doc: "a probe asks for the state of the tail when acknowledgements stay away"},
+			{Name: "tailProbe", Kind: param.Bool, Default: "true", Doc: "a probe asks for the state of the tail when acknowledgements stay away"},
 			{Name: "rtt", Kind: param.Duration, Default: "100us", Min: 1, Max: float64(instant.Second), Doc: "idle round trip, from which congestion control and loss detection start"},
 			{Name: "crc", Kind: param.Bool, Default: "true", Doc: "the CRC behind the payload"},
 		}, carrierParams...),
@@ -87,6 +87,12 @@ type uetEnd struct {
 	options []transport.Option
 }
 
+// lossDetection sets how losses are found besides timers. With both off the library would take its own choice, if nothing
+// else of them were said.
+func lossDetection(v param.Values, c *core.Config) {
+	c.FastLoss.On, c.TailProbe.On, c.TailProbe.MaxProbes = v.Bool("fastLoss"), v.Bool("tailProbe"), 5
+}
+
 // listenUET opens an endpoint as the parameters say. Fate, and what bounds operations, are the caller's.
 func listenUET(ctx context.Context, v param.Values, address string, c transport.Config) (*transport.Endpoint, error) {
 	fate := c.UDP.Fate
@@ -96,7 +102,8 @@ func listenUET(ctx context.Context, v param.Values, address string, c transport.
 		c.UDP.Format = udp.UET{Order: wire.CRCOff}
 	}
 	c.Core.PayloadMTU = int(v.Int("mtu"))
-	c.Core.FastLoss.On, c.Core.TailProbe.On, c.Core.BaseRTT = v.Bool("fastLoss"), v.Bool("tailProbe"), v.Time("rtt")
+	c.Core.BaseRTT = v.Time("rtt")
+	lossDetection(v, &c.Core)
 	var err error
 	name, given := v.Choice("congestion")
 	if v.Has("window") {

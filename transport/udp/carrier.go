@@ -1,6 +1,7 @@
 package udp
 
 import (
+	"errors"
 	"fmt"
 	"net"
 	"net/netip"
@@ -109,6 +110,9 @@ func (c *Carrier) bind() (err error) {
 			return nil
 		}
 		c.sys.close()
+		if !errors.Is(err, ErrInUse) {
+			break // another block would meet the same
+		}
 	}
 	return err
 }

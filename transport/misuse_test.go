@@ -1,0 +1,134 @@
+package transport_test
+
+import (
+	"context"
+	"net"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/weft-transport/weft/transport"
+	"github.com/weft-transport/weft/transport/udp"
+	"github.com/weft-transport/weft/transport/wire"
+)
+
+// TestClosingTwiceEndsNobodyElse: whoever has taken the place of what was closed keeps it.
+func TestClosingTwiceEndsNobodyElse(t *testing.T) {
+	a, b := listen(t, transport.Config{}), listen(t, transport.Config{})
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	p, err := a.Dial(ctx, b.Name())
+	require.NoError(t, err)
+
+	first, err := b.ListenStream("service")
+	require.NoError(t, err)
+	require.NoError(t, first.Close())
+	second, err := b.ListenStream("service")
+	require.NoError(t, err)
+	require.NoError(t, first.Close())
+	s, err := p.DialStream(ctx, "service")
+	require.NoError(t, err)
+	c, err := second.Accept()
+	require.NoError(t, err)
+	require.NoError(t, c.Close())
+	require.NoError(t, s.Close())
+	require.ErrorIs(t, s.Close(), net.ErrClosed)
+
+	old, err := b.RegisterKey(make([]byte, 8), transport.RemoteWrite, 5)
+	require.NoError(t, err)
+	require.NoError(t, old.Deregister())
+	m, err := b.RegisterKey(make([]byte, 8), transport.RemoteWrite, 5)
+	require.NoError(t, err)
+	require.NoError(t, old.Deregister())
+	require.NoError(t, p.Write(ctx, make([]byte, 8), transport.Remote{Key: 5}, transport.WithData(7)))
+	v, err := m.Arrival(ctx)
+	require.NoError(t, err)
+	require.EqualValues(t, 7, v.Data)
+}
+
+// TestPeersOfAnotherEndpoint mean nothing here: their addresses may be those of others.
+func TestPeersOfAnotherEndpoint(t *testing.T) {
+	a, b := listen(t, transport.Config{}), listen(t, transport.Config{})
+	p, err := a.Dial(t.Context(), b.Name())
+	require.NoError(t, err)
+	_, err = b.ReceiveMatch(t.Context(), nil, transport.Match{From: p})
+	require.ErrorIs(t, err, transport.ErrConfig)
+	for _, r := range []transport.Request{{Op: transport.OpReceive, Match: transport.Match{From: p}}, {Op: transport.OpSend, Peer: p}, {Op: transport.OpSend}} {
+		_, err = b.NewQueue(1).Post(r)
+		require.ErrorIs(t, err, transport.ErrConfig)
+	}
+	s, err := b.Stats()
+	require.NoError(t, err)
+	require.Zero(t, s.Pending)
+	require.Empty(t, transport.Slice{}.Bytes())
+}
+
+// TestContextsThatHaveEnded begin nothing: not a packet leaves.
+func TestContextsThatHaveEnded(t *testing.T) {
+	e := listen(t, transport.Config{})
+	p, err := e.Dial(t.Context(), "127.0.0.1:1088")
+	require.NoError(t, err)
+	m, err := e.Register(make([]byte, 8), transport.RemoteWrite)
+	require.NoError(t, err)
+	cancelled, cancel := context.WithCancel(t.Context())
+	cancel()
+	late, cancel := context.WithDeadline(t.Context(), time.Unix(0, 0))
+	defer cancel()
+	for want, ctx := range map[error]context.Context{context.Canceled: cancelled, context.DeadlineExceeded: late} {
+		for name, do := range map[string]func() error{
+			"listen":   func() error { _, err := transport.Listen(ctx, "127.0.0.1:0", transport.Config{}); return err },
+			"dial":     func() error { _, err := e.Dial(ctx, "127.0.0.1:1088"); return err },
+			"write":    func() error { return p.Write(ctx, make([]byte, 5<<20), transport.Remote{Key: 1}) },
+			"read":     func() error { return p.Read(ctx, make([]byte, 10), transport.Remote{Key: 1}) },
+			"send":     func() error { return p.Send(ctx, nil) },
+			"tagged":   func() error { return p.SendTagged(ctx, nil, 1, transport.Rendezvous) },
+			"datagram": func() error { return p.SendDatagram(ctx, nil) },
+			"atomic":   func() error { return p.Atomic(ctx, wire.AtomicSum, wire.TypeUint64, transport.Remote{Key: 1}, 1) },
+			"swap":     func() error { _, err := p.CompareSwap(ctx, transport.Remote{Key: 1}, 1, 2); return err },
+			"receive":  func() error { _, err := e.Receive(ctx, nil); return err },
+			"arrival":  func() error { _, err := m.Arrival(ctx); return err },
+			"stream":   func() error { _, err := p.DialStream(ctx, ""); return err },
+		} {
+			err := do()
+			require.ErrorIs(t, err, want, name)
+			var o *transport.OpError
+			require.ErrorAs(t, err, &o, name)
+			require.Equal(t, want == context.DeadlineExceeded, o.Timeout(), name)
+			require.False(t, transport.Retryable(err), name)
+		}
+	}
+	s, err := e.Stats()
+	require.NoError(t, err)
+	require.Zero(t, s.Sent)
+	require.Zero(t, s.Pending)
+	require.Zero(t, s.Sources)
+	require.ErrorIs(t, e.Shutdown(cancelled), context.Canceled)
+}
+
+// TestDialsThatCannotBe: closed, full, and no such address are three things.
+func TestDialsThatCannotBe(t *testing.T) {
+	e := listen(t, transport.Config{UDP: udp.Config{MaxPeers: 2}})
+	for _, name := range []string{"", "nowhere", "127.0.0.1:70000", "0.0.0.0:5", "[::1]:5", e.Name()} {
+		_, err := e.Dial(t.Context(), name)
+		require.ErrorIs(t, err, transport.ErrAddress, name)
+		require.False(t, transport.Retryable(err), name)
+	}
+	a, err := e.Dial(t.Context(), "127.0.0.1:1088")
+	require.NoError(t, err)
+	b, err := e.Dial(t.Context(), "127.0.0.1:1188")
+	require.NoError(t, err)
+	require.NotSame(t, a, b)
+	again, err := e.Dial(t.Context(), "127.0.0.1:1088")
+	require.NoError(t, err)
+	require.Same(t, a, again)
+	_, err = e.Dial(t.Context(), "127.0.0.1:1288")
+	require.ErrorIs(t, err, transport.ErrBusy)
+	require.True(t, transport.Retryable(err))
+	require.NoError(t, e.Close())
+	require.NoError(t, e.Close())
+	_, err = e.Dial(t.Context(), "127.0.0.1:1388")
+	require.ErrorIs(t, err, transport.ErrClosed)
+	require.False(t, transport.Retryable(err))
+	require.NoError(t, e.Shutdown(t.Context()))
+}
