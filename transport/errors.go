@@ -1,6 +1,7 @@
 package transport
 
 import (
+	"context"
 	"errors"
 	"fmt"
 
@@ -118,6 +119,8 @@ func reason(v *core.Event) error {
 		return ErrNotReady
 	case core.TooLong:
 		return ErrTooLong
+	case core.Cancelled:
+		return context.Canceled
 	}
 	return ErrReset
 }

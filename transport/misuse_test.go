@@ -132,3 +132,64 @@ func TestDialsThatCannotBe(t *testing.T) {
 	require.False(t, transport.Retryable(err))
 	require.NoError(t, e.Shutdown(t.Context()))
 }
+
+// TestCancelOfAQueue takes back receives that nothing comes for, a send that the peer puts off, and a write to nobody; memory
+// is free afterwards, and the queue works on.
+func TestCancelOfAQueue(t *testing.T) {
+	server := func(s side) {
+		s.exchange(0)
+		m, err := s.ReceiveMatch(s.ctx, make([]byte, 10), transport.Match{Tagged: true, Tag: 7})
+		require.NoError(t, err)
+		require.Equal(t, 5, m.Length)
+		require.NoError(t, s.peer.SendTagged(s.ctx, make([]byte, 6), 8))
+		s.exchange(0)
+	}
+	client := func(s side) {
+		m, err := s.Register(make([]byte, 1<<20), transport.Local)
+		require.NoError(t, err)
+		q := s.NewQueue(8)
+		require.Zero(t, q.Cancel())
+		n, err := q.Post(
+			transport.Request{Op: transport.OpReceive, Local: m.Slice(0, 10), Match: transport.Match{Tagged: true, Tag: 8}, User: 1},
+			transport.Request{Op: transport.OpReceive, Local: m.Slice(0, 10), Match: transport.Match{Tagged: true, Tag: 8}, User: 2},
+			transport.Request{Op: transport.OpTaggedSend, Peer: s.peer, Local: m.Slice(0, 1<<20), Remote: transport.Remote{Key: 9}, User: 3, Options: []transport.Option{transport.Deferrable}},
+		)
+		require.NoError(t, err)
+		require.Equal(t, 3, n)
+		s.exchange(0)
+		require.LessOrEqual(t, q.Cancel(), 1)
+		seen := [4]bool{}
+		for buf := make([]transport.Completion, 2); ; {
+			n, err := q.Wait(s.ctx, buf)
+			require.NoError(t, err)
+			if n == 0 {
+				break
+			}
+			for _, c := range buf[:n] {
+				require.ErrorIs(t, c.Err, context.Canceled)
+				require.False(t, seen[c.User])
+				seen[c.User] = true
+			}
+		}
+		require.Equal(t, [4]bool{false, true, true, true}, seen)
+		n, err = q.Post(
+			transport.Request{Op: transport.OpReceive, Local: m.Slice(0, 10), Match: transport.Match{Tagged: true, Tag: 8}},
+			transport.Request{Op: transport.OpTaggedSend, Peer: s.peer, Local: m.Slice(0, 5), Remote: transport.Remote{Key: 7}},
+		)
+		require.NoError(t, err)
+		require.Equal(t, 2, n)
+		buf := make([]transport.Completion, 2)
+		for got := 0; got < 2; got += n {
+			n, err = q.Wait(s.ctx, buf)
+			require.NoError(t, err)
+			for _, c := range buf[:n] {
+				require.NoError(t, c.Err)
+				require.True(t, c.Op != transport.OpReceive || c.Message.Length == 6)
+			}
+		}
+		require.Zero(t, q.Cancel())
+		require.NoError(t, m.Deregister())
+		s.exchange(0)
+	}
+	pair(t, server, client)
+}

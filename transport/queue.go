@@ -172,7 +172,7 @@ var coreOps = [...]core.Op{core.OpWrite, core.OpRead, core.OpAtomic, core.OpFetc
 // push adds a Completion. It runs where the Host is driven.
 func (q *Queue) push(e *Endpoint, p *pending, v *core.Event) {
 	c := Completion{Op: p.op, User: p.user}
-	if p.op == OpReceive {
+	if p.op == OpReceive && v.Err != core.Cancelled {
 		c.Message = e.message(v)
 	}
 	if p.op == OpFetchAtomic {
@@ -195,6 +195,35 @@ func (q *Queue) push(e *Endpoint, p *pending, v *core.Event) {
 	q.waiter.Wake()
 }
 
+// Cancel takes back what is under way, as the end of a context does in the blocking form, and returns how much of it has not
+// ended yet. Everything has its Completion: with context.Canceled, unless it turns out to be carried out. Receives that
+// nothing has come for, and what has not begun, end at once; the rest when what is under way of it has been answered. A
+// receive whose message is then given up by its sender waits again, until the next Cancel. The queue takes new operations.
+func (q *Queue) Cancel() (left int) {
+	e := q.endpoint
+	e.do(func(now core.Time) {
+		for i := 1; i < len(e.pending); i++ {
+			p := &e.pending[i]
+			if !p.busy || p.queue != q {
+				continue
+			}
+			cookie := e.cookie(uint32(i))
+			if p.op != OpReceive {
+				e.host.Cancel(now, cookie)
+			} else if e.host.CancelReceive(cookie) {
+				e.finish(uint32(i), &core.Event{Err: core.Cancelled, Cookie: cookie})
+			}
+		}
+		e.notify(now)
+		for i := range e.pending {
+			if e.pending[i].busy && e.pending[i].queue == q {
+				left++
+			}
+		}
+	})
+	return left
+}
+
 // Poll moves Completions into buf, oldest first, and returns how many. It never blocks.
 func (q *Queue) Poll(buf []Completion) int {
 	q.mu.Lock()
@@ -205,7 +234,8 @@ func (q *Queue) Poll(buf []Completion) int {
 	return n
 }
 
-// Wait is Poll that waits for a Completion. It returns 0 when ctx ended, and when nothing is under way.
+// Wait is Poll that waits for a Completion. It returns 0 when ctx ended, and when nothing is under way. What is under way
+// then goes on; Cancel takes it back.
 func (q *Queue) Wait(ctx context.Context, buf []Completion) (int, error) {
 	if ctx.Done() != nil {
 		defer context.AfterFunc(ctx, q.waiter.Wake)()

@@ -198,3 +198,43 @@ func TestBadInput(t *testing.T) {
 	defer cancel()
 	require.ErrorIs(t, g.Barrier(ctx), context.DeadlineExceeded)
 }
+
+// TestMembersThatDiffer: a size that is not that of the others, and a member that does not come, are errors, which stay.
+func TestMembersThatDiffer(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer cancel()
+	join := func() [2]*collective.Group {
+		var ends [2]*transport.Endpoint
+		var groups [2]*collective.Group
+		names := make([]string, 2)
+		for r := range ends {
+			e, err := transport.Listen(ctx, "127.0.0.1:0", transport.Config{UDP: udp.Config{Lanes: 4}})
+			require.NoError(t, err)
+			t.Cleanup(func() { require.NoError(t, e.Close()) })
+			ends[r], names[r] = e, e.Name()
+		}
+		for r, e := range ends {
+			g, err := collective.Join(ctx, e, r, names)
+			require.NoError(t, err)
+			groups[r] = g
+		}
+		return groups
+	}
+	for sizes, want := range map[[2]int]error{{60, 100}: collective.ErrSize, {100, 60}: transport.ErrTooLong} { // of the root, and of the other
+		groups := join()
+		var errs [2]error
+		var both sync.WaitGroup
+		for r, g := range groups {
+			both.Go(func() { errs[r] = g.Broadcast(ctx, make([]byte, sizes[1-r]), 1) })
+		}
+		both.Wait()
+		require.ErrorIs(t, errs[0], want, sizes)
+		require.Equal(t, errs[0], groups[0].Barrier(ctx), "it stays")
+	}
+	g := join()[0]
+	short, cancel := context.WithTimeout(ctx, 5*time.Millisecond)
+	defer cancel()
+	err := g.Barrier(short)
+	require.ErrorIs(t, err, context.DeadlineExceeded)
+	require.Equal(t, err, g.AllReduce(ctx, make([]float32, 1000), collective.Sum))
+}

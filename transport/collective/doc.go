@@ -8,5 +8,7 @@
 // them; none is started, so a group runs in virtual time as well (package emulator/virtual).
 //
 // Blocks travel as tagged, deferrable sends: a member that is ahead is put off by one that has not posted its receives
-// yet, and nothing is sent twice. A member that is gone shows as the error of an operation with it.
+// yet, and nothing is sent twice. A member that is gone shows as the error of an operation with it, one that brings another
+// size as ErrSize or transport.ErrTooLong. After an error, the end of a context among them, a group is of no use, since its
+// members have done different things: every further call returns that error. A new group needs new endpoints.
 package collective

@@ -17,10 +17,9 @@ func (g *Group) AllGather(ctx context.Context, all, mine []byte) error {
 // gatherRing goes round the ring: in step s a member passes on the part that came in the step before.
 func (g *Group) gatherRing(ctx context.Context, all []byte, part func(rank int) (from, to int)) error {
 	n := g.Size()
-	g.begin()
-	room, err := g.room(max(1, len(all)))
+	room, err := g.begin(len(all))
 	if err != nil {
-		return g.fail(err)
+		return err
 	}
 	if n == 1 {
 		return nil
@@ -59,11 +58,10 @@ func (g *Group) AllToAll(ctx context.Context, in, out []byte) error {
 	if len(in) != len(out) || len(in)%n != 0 {
 		return fmt.Errorf("collective: all-to-all of %d bytes into %d among %d: %w", len(out), len(in), n, ErrSize)
 	}
-	g.begin()
 	size := len(out) / n
-	room, err := g.room(max(1, 2*len(out)))
+	room, err := g.begin(2 * len(out))
 	if err != nil {
-		return g.fail(err)
+		return err
 	}
 	copy(room, out)
 	for k := 1; k < n; k++ {
@@ -85,9 +83,8 @@ func (g *Group) AllToAll(ctx context.Context, in, out []byte) error {
 // Barrier returns when every member has called it, after log n rounds.
 func (g *Group) Barrier(ctx context.Context) error {
 	n := g.Size()
-	g.begin()
-	if _, err := g.room(1); err != nil {
-		return g.fail(err)
+	if _, err := g.begin(0); err != nil {
+		return err
 	}
 	for d := 1; d < n; d <<= 1 {
 		g.receive(block{(g.rank + n - d) % n, d, 0, 0})

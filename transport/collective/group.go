@@ -24,6 +24,7 @@ type Group struct {
 	done     []transport.Completion
 	pending  int
 	requests []transport.Request
+	broken   error // why the group is of no use any more
 }
 
 // Join makes the view of the member with that rank. names are all endpoints, as Dial takes them; one process may be in several
@@ -52,29 +53,18 @@ func (g *Group) Rank() int { return g.rank }
 // Size is how many members there are.
 func (g *Group) Size() int { return len(g.peers) }
 
-// Close gives the group's memory back.
+// Close gives the group's memory back. After an operation that failed some of it may still be in use, until the endpoint is
+// closed or its peers have answered: ErrBusy.
 func (g *Group) Close() error {
 	if g.memory == nil {
 		return nil
 	}
+	if left := g.queue.Cancel(); left > 0 {
+		return fmt.Errorf("collective: rank %d of %d: %w: %d, with the memory of the group", g.rank, len(g.peers), transport.ErrBusy, left)
+	}
 	m := g.memory
 	g.memory = nil
 	return m.Deregister()
-}
-
-// room returns registered work room of n bytes. It is the group's until the next call.
-func (g *Group) room(n int) ([]byte, error) {
-	if g.memory == nil || len(g.memory.Bytes()) < n {
-		if err := g.Close(); err != nil {
-			return nil, err
-		}
-		m, err := g.endpoint.Register(make([]byte, 1<<bits.Len(uint(max(n, 4096)-1))), transport.Local)
-		if err != nil {
-			return nil, err
-		}
-		g.memory = m
-	}
-	return g.memory.Bytes()[:n], nil
 }
 
 // A block is a part of the work room that goes to or comes from a member, in a step of the operation.
@@ -86,11 +76,27 @@ type block struct {
 // tag names a block: those of one operation by their step, which is below 2^24.
 func (g *Group) tag(step int) uint64 { return 1<<63 | uint64(g.calls)<<24 | uint64(step) }
 
-// begin starts a collective operation.
-func (g *Group) begin() { g.calls++ }
+// begin starts a collective operation, with registered work room of n bytes, which is its own until the next one.
+func (g *Group) begin(n int) ([]byte, error) {
+	if g.broken != nil {
+		return nil, g.broken
+	}
+	g.calls++
+	if g.memory == nil || len(g.memory.Bytes()) < n {
+		if err := g.Close(); err != nil {
+			return nil, err
+		}
+		m, err := g.endpoint.Register(make([]byte, 1<<bits.Len(uint(max(n, 4096)-1))), transport.Local)
+		if err != nil {
+			return nil, g.fail(err)
+		}
+		g.memory = m
+	}
+	return g.memory.Bytes()[:n], nil
+}
 
 func (g *Group) receive(b block) {
-	g.requests = append(g.requests, transport.Request{Op: transport.OpReceive, Local: g.memory.Slice(b.offset, b.length), User: uint64(b.step),
+	g.requests = append(g.requests, transport.Request{Op: transport.OpReceive, Local: g.memory.Slice(b.offset, b.length), User: uint64(b.step)<<lengthBits | uint64(b.length),
 		Match: transport.Match{Tagged: true, Tag: g.tag(b.step), From: g.peers[b.rank]}})
 }
 
@@ -101,8 +107,11 @@ func (g *Group) send(b block) {
 		User: sent, Remote: transport.Remote{Key: g.tag(b.step)}, Options: deferrable})
 }
 
-// sent is Request.User of sends; a receive has its step.
-const sent = ^uint64(0)
+// Request.User is sent for sends; a receive has its step and its length, in these bits.
+const (
+	sent       = ^uint64(0)
+	lengthBits = 40
+)
 
 // flush posts what was asked for. What there is no room for waits for completions, which arrived hears of.
 func (g *Group) flush(ctx context.Context, arrived func(step int)) error {
@@ -133,8 +142,14 @@ func (g *Group) wait(ctx context.Context, arrived func(step int)) error {
 		if c.Err != nil {
 			return g.fail(c.Err)
 		}
-		if c.User != sent && arrived != nil {
-			arrived(int(c.User))
+		if c.User == sent {
+			continue
+		}
+		if want := int(c.User & (1<<lengthBits - 1)); c.Message.Length != want {
+			return g.fail(fmt.Errorf("%s has sent a block of %d bytes; expected %d: %w", c.Message.From.Name(), c.Message.Length, want, ErrSize))
+		}
+		if arrived != nil {
+			arrived(int(c.User >> lengthBits))
 		}
 	}
 	return nil
@@ -153,9 +168,12 @@ func (g *Group) finish(ctx context.Context, arrived func(step int)) error {
 	return nil
 }
 
-// fail leaves an operation. The group is of no use afterwards: what its members have done differs.
+// fail leaves an operation, and takes back what is under way of it. The group is of no use afterwards, and says so: what its
+// members have done differs.
 func (g *Group) fail(err error) error {
-	return fmt.Errorf("collective: rank %d of %d: %w", g.rank, len(g.peers), err)
+	g.broken = fmt.Errorf("collective: rank %d of %d: %w", g.rank, len(g.peers), err)
+	g.queue.Cancel()
+	return g.broken
 }
 
 // bytesOf looks at numbers as bytes, in the order of the machine.

@@ -75,14 +75,10 @@ func (g *Group) ReduceScatter(ctx context.Context, v []float32, o Op) (from, to 
 // still be on its way when the next one arrives.
 func (g *Group) reduceScatter(ctx context.Context, v []float32, o Op) error {
 	n := g.Size()
-	g.begin()
-	if n == 1 {
-		return nil
-	}
 	longest := 4 * (len(v)/n + 1)
-	room, err := g.room(2 * (n - 1) * longest)
-	if err != nil {
-		return g.fail(err)
+	room, err := g.begin(2 * (n - 1) * longest)
+	if err != nil || n == 1 {
+		return err
 	}
 	next, before := (g.rank+1)%n, (g.rank+n-1)%n
 	arrived := make([]bool, n-1)
@@ -112,11 +108,10 @@ func (g *Group) reduceScatter(ctx context.Context, v []float32, o Op) error {
 // AllReduceTree is AllReduce by a binomial tree: up to rank 0, and down again.
 func (g *Group) AllReduceTree(ctx context.Context, v []float32, o Op) error {
 	n := g.Size()
-	g.begin()
 	size := 4 * len(v)
-	room, err := g.room(max(1, 2*size))
+	room, err := g.begin(2 * size)
 	if err != nil {
-		return g.fail(err)
+		return err
 	}
 	bit := 1
 	for ; bit < n && g.rank&bit == 0; bit <<= 1 {
@@ -146,10 +141,9 @@ func (g *Group) Broadcast(ctx context.Context, b []byte, root int) error {
 	if root < 0 || root >= n {
 		return fmt.Errorf("collective: root %d of %d: %w", root, n, ErrSize)
 	}
-	g.begin()
-	room, err := g.room(max(1, len(b)))
+	room, err := g.begin(len(b))
 	if err != nil {
-		return g.fail(err)
+		return err
 	}
 	place := (g.rank - root + n) % n // in the tree, whose root is 0
 	rankOf := func(place int) int { return (place + root) % n }
