@@ -191,7 +191,7 @@ func (c *common) write(a *app, data *report.Data, spent time.Duration) error {
 	var err error
 	if c.JSON {
 		err = c.lines(data).Write(a.stdout)
-	} else if err = report.Table(a.stdout, *data, report.Wide); err == nil {
+	} else if err = report.Table(a.stdout, *data, tableWidth(a.stdout)); err == nil {
 		fmt.Fprintf(a.stdout, "\n%d runs in %v\n", len(data.Runs), spent.Round(100*time.Millisecond))
 	}
 	if err != nil {

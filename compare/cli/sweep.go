@@ -230,7 +230,7 @@ func (c *mergeCmd) Run(a *app) error {
 // print shows points of sweeps one a row, and everything else as comparisons do.
 func (c *mergeCmd) print(w io.Writer, results *sweep.Results) error {
 	if len(results.Points) == 0 {
-		return report.Table(w, results.Data, report.Wide)
+		return report.Table(w, results.Data, tableWidth(w))
 	}
 	return printPoints(w, results, c.Best)
 }

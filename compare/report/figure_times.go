@@ -8,35 +8,72 @@ import (
 	"github.com/weft-transport/weft/compare/report/draw"
 )
 
-// timeClasses are the colours of the parts of compare.Times, in their order: waiting dark, moving light.
-var timeClasses = [...]string{"h9", "h8", "h7", "h6", "h4", "h3", "h2", "h1"}
+// timeClasses are the colours of the parts of compare.Times, in their order: what the sender holds back violet, what the
+// network holds up from red to yellow, what moves green, the receiver grey.
+var timeClasses = [...]string{"t0", "t1", "t2", "t3", "t4", "t5", "t6", "t7"}
+
+// meanTimes is where the time of a row's finished flows went, as a mean over its runs; nil without that.
+func meanTimes(r *row) []compare.TimePart {
+	var mean []compare.TimePart
+	n := 0.0
+	for _, run := range r.runs {
+		if run.Times == nil {
+			continue
+		}
+		n++
+		for i, p := range run.Times.Parts() {
+			if mean == nil {
+				mean = (&compare.Times{}).Parts()
+			}
+			mean[i].NS += (p.NS - mean[i].NS) / n
+		}
+	}
+	return mean
+}
+
+// timesTable is where the time went, in figures, without the parts that took none; without rows if nobody asked.
+func timesTable(b *block) *textTable {
+	table := &textTable{columns: []column{{head: "where the time went", left: true}}}
+	taken := map[string]bool{}
+	for _, r := range b.rows {
+		for _, p := range meanTimes(r) {
+			taken[p.Name] = taken[p.Name] || p.NS > 0
+		}
+	}
+	keep := map[string]int{"receiver": 1, "propagation": 2, "serialisation": 3}
+	for _, p := range (&compare.Times{}).Parts() {
+		if taken[p.Name] {
+			table.columns = append(table.columns, column{head: p.Name, keep: keep[p.Name]})
+		}
+	}
+	for _, r := range b.rows {
+		cells := []string{r.label}
+		for _, p := range meanTimes(r) {
+			if taken[p.Name] {
+				cells = append(cells, Duration(p.NS))
+			}
+		}
+		if len(cells) > 1 {
+			table.add(cells...)
+		}
+	}
+	return table
+}
 
 // times stacks where the time of finished flows went; nil without that.
 func (a artist) times(b *block) *figure {
 	chart := draw.BarChart{Title: "Where the time of flows went, by protocol", AxisTitle: "mean completion time of the finished flows, all seeds", Format: axisText(durationText)}
 	for _, r := range b.rows {
-		sum, n := map[string]float64{}, 0
-		var parts []compare.TimePart
-		for _, run := range r.runs {
-			if run.Times == nil {
-				continue
-			}
-			n++
-			parts = run.Times.Parts()
-			for _, p := range parts {
-				sum[p.Name] += p.NS
-			}
-		}
-		if n == 0 {
+		parts := meanTimes(r)
+		if parts == nil {
 			continue
 		}
 		bar := draw.Bar{Label: r.label, Class: a.class(r)}
 		total, most := 0.0, 0
 		for i, p := range parts {
-			mean := sum[p.Name] / float64(n)
-			total += mean
-			bar.Parts = append(bar.Parts, draw.Part{Value: mean, Class: timeClasses[i]})
-			if mean > bar.Parts[most].Value {
+			total += p.NS
+			bar.Parts = append(bar.Parts, draw.Part{Value: p.NS, Class: timeClasses[i]})
+			if p.NS > parts[most].NS {
 				most = i
 			}
 		}

@@ -87,10 +87,12 @@ func (a artist) grid(g *grid) *figure {
 			cell := draw.Cell{Text: b.cell(r.label), Value: 1}
 			if v := b.overIdeal(r.label).Value; v != nil {
 				cell.Value = *v - 1
+			} else if b.labelled(r.label) != nil {
+				cell.Text = "unfin."
 			}
 			row.Cells = append(row.Cells, cell)
 		}
 		chart.Rows = append(chart.Rows, row)
 	}
-	return newFigure("bars", "grid", "Job time over ideal", gridCaption+" The darkest colour is twice the ideal time and more, and unfinished.", chart.SVG())
+	return newFigure("bars", "grid", "Job time over ideal", gridCaption+" The darkest colour is twice the ideal time and more; unfin.: not all flows finished.", chart.SVG())
 }

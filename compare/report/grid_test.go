@@ -47,7 +47,7 @@ func TestGridIsTheTableOfAFamily(t *testing.T) {
 	out.Reset()
 	require.NoError(t, Build(&out, d))
 	require.Contains(t, out.String(), "Balancers by fabric</h2>")
-	require.Contains(t, out.String(), "b: clean 3.00, broken unfinished")
+	require.Contains(t, out.String(), "b: clean 3.00, broken unfin.")
 }
 
 // A scenario alone, or without an ideal, is in no such table.

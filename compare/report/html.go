@@ -132,7 +132,9 @@ func newPage(v *view) *page {
 	if len(v.blocks) == 1 {
 		p.Summary = append(p.Summary, f.of[v.blocks[0]]...)
 	}
-	p.Overview = a.overview(v, ids)
+	if p.Overview = a.overview(v, ids); len(p.Overview.Rows) == 0 && !p.Empty {
+		p.Title = "weft: protocols side by side"
+	}
 	p.numberFigures()
 	return p
 }

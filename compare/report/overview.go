@@ -11,8 +11,8 @@ import (
 
 // An overview sets UET against plain RoCE v2 and against the best of RoCE, scenario by scenario.
 type overview struct {
-	Rows   []overviewRow
-	Figure *figure // the gains as a chart; nil where no scenario has both
+	Rows   []overviewRow // without those that have nothing to set against UET
+	Figure *figure       // the gains as a chart; nil where no scenario has both
 }
 
 // An overviewRow is one scenario. A value has the look of its protocol, a gain is tinted by its size.
@@ -31,6 +31,9 @@ func (a artist) overview(v *view, ids map[*block]string) *overview {
 	o := &overview{}
 	chart := draw.Forest{Title: "Gain of UET in every scenario", AxisTitle: "times better than RoCE v2 (logarithmic)", Format: axisText(factorText)}
 	for _, c := range contests(v) {
+		if c.uet == nil || c.roce == nil && c.best == nil {
+			continue
+		}
 		o.Rows = append(o.Rows, a.overviewRow(c, ids[c.block]))
 		if row, ok := a.forestRow(c); ok {
 			chart.Rows = append(chart.Rows, row)

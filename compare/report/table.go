@@ -98,6 +98,10 @@ func (t *tableWriter) block(b *block, marks marks) {
 	t.line("")
 	t.table(achievedTable(b, marks))
 	t.causes(b)
+	if times := timesTable(b); len(times.rows) > 0 {
+		t.line("")
+		t.table(times)
+	}
 	t.steps(b)
 	t.line("")
 }

@@ -160,7 +160,7 @@ func TestFindingsFollowTheNumbers(t *testing.T) {
 func TestFindingsNeedBothSides(t *testing.T) {
 	d := Data{}
 	d.addSmall("s", "uet", "UET", 1, 10)
-	require.Contains(t, findingsText(d), "nothing to set against")
+	require.Contains(t, findingsText(d), "No scenario has both")
 }
 
 func TestSideNeedsAnInterval(t *testing.T) {

@@ -64,7 +64,7 @@ func (t *tally) sentences() []string {
 		return nil // its own findings say it all
 	}
 	if t.scenarios == 0 {
-		return []string{"No scenario has both a uet and a rocev2 go-back-N protocol, so there is nothing to set against each other."}
+		return []string{"No scenario has both UET and RoCE v2 with go-back-N; the rows of a scenario stand beside each other."}
 	}
 	out := []string{fmt.Sprintf("Against %s, %s is %s; against the best RoCE row of each scenario it is %s.",
 		oneOr(t.roce, "RoCE v2 with go-back-N"), oneOr(t.uet, "UET"), t.places(t.sides), t.places(t.best))}

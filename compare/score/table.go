@@ -91,7 +91,7 @@ func align(w io.Writer, rows [][]string) error {
 			case i < 2:
 				fmt.Fprintf(&line, "%-*s ", width[i], cell)
 			default:
-				fmt.Fprintf(&line, " %*s", width[i], cell)
+				fmt.Fprintf(&line, "  %*s", width[i], cell)
 			}
 		}
 		if _, err := fmt.Fprintln(w, strings.TrimRight(line.String(), " ")); err != nil {
