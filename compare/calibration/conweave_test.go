@@ -54,7 +54,7 @@ func TestConWeave(t *testing.T) {
 	require.NoError(t, json.Unmarshal(text, &file))
 	ours := map[[2]string][][]sized{}
 	for _, scenario := range []string{"conweave-50"} {
-		each(t, scenario, runner.Options{Flows: true}, func(r *runner.Result) {
+		each(t, scenario, func(r *runner.Result) {
 			key := [2]string{scenario, r.Run.Label}
 			ours[key] = append(ours[key], sizedSlowdowns(r.Flows))
 		})

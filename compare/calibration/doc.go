@@ -3,6 +3,6 @@
 //
 //	go test -tags long -timeout 60m -v ./compare/calibration
 //
-// The scenarios are files under compare/scenarios/published, which the command line runs as well. What the others
-// got is in testdata. docs/VALIDATION.md tells of set-ups, figures and differences.
+// The scenarios are files under compare/scenarios/published, which `weft compare published` runs as well; they hold the figures
+// of others, testdata their distributions. docs/VALIDATION.md tells of set-ups, figures and differences.
 package calibration

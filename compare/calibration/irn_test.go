@@ -23,7 +23,7 @@ type irnRow struct {
 // here, and the same as here in ConWeave's ns-3 model on equal messages (docs/VALIDATION.md).
 func TestIRNAgainstRoCEOverPFC(t *testing.T) {
 	rows := map[string]*irnRow{}
-	each(t, "irn", runner.Options{}, func(r *runner.Result) {
+	each(t, "irn", func(r *runner.Result) {
 		row := rows[r.Run.Label]
 		if row == nil {
 			row = &irnRow{}

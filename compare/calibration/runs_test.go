@@ -4,7 +4,6 @@ package calibration
 
 import (
 	"context"
-	"path/filepath"
 	"runtime"
 	"slices"
 	"testing"
@@ -12,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	_ "github.com/weft-transport/weft/compare/protocols"
+	"github.com/weft-transport/weft/compare/published"
 	"github.com/weft-transport/weft/compare/runner"
 	"github.com/weft-transport/weft/compare/scenario"
 )
@@ -23,30 +23,46 @@ type sample struct {
 	pooled           []float64 // completion time of every flow, sorted
 }
 
-// each runs a published scenario with all its protocols and seeds and hands over every result. No flow is left.
-func each(t *testing.T, file string, opt runner.Options, take func(r *runner.Result)) {
-	all, err := scenario.Load(filepath.Join("..", "scenarios", "published", file+".yaml"), scenario.Options{})
-	require.NoError(t, err)
-	require.Len(t, all, 1)
-	set, err := runner.NewSetting(all[0])
+// played keeps what each made: several tests look at the same runs.
+var played = map[string][]*runner.Result{}
+
+// rerun makes the runs of a published scenario with all its protocols and seeds, once. No flow is left.
+func rerun(t *testing.T, s *scenario.Scenario) []*runner.Result {
+	if played[s.Name] != nil {
+		return played[s.Name]
+	}
+	set, err := runner.NewSetting(s)
 	require.NoError(t, err)
 	var jobs []runner.Job
-	for i := range all[0].Protocols {
-		for _, seed := range all[0].Seeds.List {
-			jobs = append(jobs, runner.Job{Setting: set, Entry: &all[0].Protocols[i], Seed: seed})
+	for i := range s.Protocols {
+		for _, seed := range s.Seeds.List {
+			jobs = append(jobs, runner.Job{Setting: set, Entry: &s.Protocols[i], Seed: seed})
 		}
 	}
-	err = runner.RunAll(context.Background(), jobs, runtime.NumCPU(), opt, func(i int, r *runner.Result) {
+	var all []*runner.Result
+	err = runner.RunAll(context.Background(), jobs, runtime.NumCPU(), runner.Options{Flows: true}, func(_ int, r *runner.Result) {
 		require.Equal(t, r.Run.Flows, r.Run.Finished, "%s, seed %d", r.Run.Label, r.Run.Seed)
-		take(r)
+		all = append(all, r)
 	})
 	require.NoError(t, err)
+	played[s.Name] = all
+	return all
+}
+
+// each hands over every result of the one scenario of a file.
+func each(t *testing.T, file string, take func(r *runner.Result)) {
+	all, err := published.Load([]string{file}, scenario.Options{})
+	require.NoError(t, err)
+	require.Len(t, all, 1)
+	for _, r := range rerun(t, all[0]) {
+		take(r)
+	}
 }
 
 // measure collects samples by label.
 func measure(t *testing.T, file string) map[string]*sample {
 	out := map[string]*sample{}
-	each(t, file, runner.Options{Flows: true}, func(r *runner.Result) {
+	each(t, file, func(r *runner.Result) {
 		if out[r.Run.Label] == nil {
 			out[r.Run.Label] = &sample{}
 		}

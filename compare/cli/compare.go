@@ -27,6 +27,8 @@ type common struct {
 	FCTDir    *string `name:"fct" help:"Write the finished flows of each run into this directory, as rows for the scripts of HPCC." placeholder:"DIR"`
 
 	Trace, FCT string `kong:"-"` // the texts of TraceFile and FCTDir
+	// table prints the results; nil: as a comparison.
+	table func(w io.Writer, data *report.Data, spent time.Duration) error
 }
 
 // prepare looks at what would otherwise show only when runs are made, or all of them.
@@ -77,9 +79,10 @@ func check(ctx context.Context, what *campaign.Campaign) error {
 }
 
 type compareCmd struct {
-	Scenarios []string `arg:"" optional:"" name:"scenario" help:"Built-in scenarios, families, or YAML files. None: the demonstration."`
+	Scenarios []string `arg:"" optional:"" name:"scenario" help:"Built-in scenarios, families, or YAML files. None: the demonstration. published [SET-UP ...]: set-ups of others, their figures beside ours."`
 	Protocols *string  `help:"Protocols instead of the scenario's, for example uet,spray=reps,rocev2,qps=4 (two)." placeholder:"SPECS"`
 	Full      bool     `help:"The evidence: all built-in scenarios with enough seeds. Prints its time first."`
+	Quick     bool     `help:"With published: one seed of each set-up, some minutes."`
 	common
 }
 
@@ -93,6 +96,12 @@ func (c *compareCmd) Run(a *app) error {
 	}
 	if o.Protocols, err = given("--protocols", c.Protocols, "SPECs such as uet,rocev2,qps=4"); err != nil {
 		return err
+	}
+	if len(c.Scenarios) > 0 && c.Scenarios[0] == "published" {
+		return c.published(a, o)
+	}
+	if c.Quick {
+		return errUsage{errors.New("--quick is for `weft compare published`; expected --seeds 1 for fewer runs of others")}
 	}
 	scenarios, demonstration, err := c.load(o)
 	if err != nil {
@@ -189,7 +198,9 @@ func (c *common) interrupted(finished int) error {
 // write puts the results where they belong.
 func (c *common) write(a *app, data *report.Data, spent time.Duration) error {
 	var err error
-	if c.JSON {
+	if c.table != nil {
+		err = c.table(a.stdout, data, spent)
+	} else if c.JSON {
 		err = c.lines(data).Write(a.stdout)
 	} else if err = report.Table(a.stdout, *data, tableWidth(a.stdout)); err == nil {
 		fmt.Fprintf(a.stdout, "\n%d runs in %v\n", len(data.Runs), spent.Round(100*time.Millisecond))

@@ -8,8 +8,30 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
+	"strings"
+
+	"github.com/weft-transport/weft/compare/scenarios"
 )
+
+// Embedded begins the paths of files that come with the program: weft:published/irn-sizes.txt.
+const Embedded = "weft:"
+
+// stat and open find a file of the machine, or one that comes with the program.
+func stat(name string) (fs.FileInfo, error) {
+	if inside, is := strings.CutPrefix(name, Embedded); is {
+		return fs.Stat(scenarios.Published, path.Clean(inside))
+	}
+	return os.Stat(name)
+}
+
+func open(name string) (fs.File, error) {
+	if inside, is := strings.CutPrefix(name, Embedded); is {
+		return scenarios.Published.Open(path.Clean(inside))
+	}
+	return os.Open(name)
+}
 
 // An Input is a file that a scenario depends on.
 type Input struct {
@@ -47,7 +69,7 @@ func (in *inputs) record(path string) error {
 	if err := lasting(path); err != nil {
 		return err
 	}
-	file, err := os.Open(path)
+	file, err := open(path)
 	if err != nil {
 		return readError(path, err)
 	}
@@ -67,7 +89,7 @@ func (in *inputs) record(path string) error {
 // lasting refuses what cannot be read a second time, or does not end: an input is hashed first, and read for every
 // seed. Directories are left to the error of reading them.
 func lasting(path string) error {
-	info, err := os.Stat(path)
+	info, err := stat(path)
 	if err != nil {
 		return readError(path, err)
 	}
@@ -88,7 +110,7 @@ func readError(path string, err error) error {
 
 // Open opens an input file of a resolved scenario.
 func Open(path string) (io.ReadCloser, error) {
-	file, err := os.Open(path)
+	file, err := open(path)
 	if err != nil {
 		return nil, readError(path, err)
 	}

@@ -111,6 +111,8 @@ func extendAll(docs []*Node) ([]*Node, error) {
 			return nil, &Error{Where: base.Where, Field: "base", Text: fmt.Sprintf("there is no scenario %q above or built in%s", base.Text, suggest(base.Text, Names()))}
 		}
 		doc.drop("base")
+		found = found.clone()
+		found.drop("published") // those figures are of that set-up
 		out[i] = found.merge(doc).titled(found)
 		out[i].Where = doc.Where
 	}

@@ -19,8 +19,10 @@ type Scenario struct {
 	Fixed       FixedSeeds
 	Horizon     instant.Time // the run ends here at the latest; unfinished flows are shown as such
 	Inputs      []Input      // files it depends on
+	Published   *Published   // what others found with it; nil: nothing that is known here
 
 	classes map[string][]classSetting // as given, for Show
+	shown   *Node                     // published, as given
 }
 
 // DefaultHorizon ends runs that would not end by themselves.
@@ -46,6 +48,9 @@ func resolve(doc *Node, dir string) (*Scenario, error) {
 	s.Seeds = readSeeds(r)
 	s.Fixed = readFixed(r)
 	s.Horizon = r.time("horizon", DefaultHorizon)
+	if err == nil { // labels are known
+		s.Published, s.shown = s.readPublished(r), doc.Child("published")
+	}
 	r.done()
 	s.check(r)
 	s.Inputs = in.files

@@ -20,11 +20,14 @@ func (s *Scenario) Show() string {
 	if len(s.classes) > 0 { // for protocols that may be named later
 		doc.Put("classes", showClasses(s.classes))
 	}
+	if s.shown != nil {
+		doc.Put("published", s.shown.clone())
+	}
 	return doc.yaml()
 }
 
-// Hash identifies what the scenario means: the canonical form with every default filled in, less title
-// and description, and with the contents of input files in the place of their names.
+// Hash identifies what the scenario means: the canonical form with every default filled in, less title,
+// description and what others found, and with the contents of input files in the place of their names.
 func (s *Scenario) Hash() string {
 	sum := sha256.Sum256([]byte(s.document(true).yaml()))
 	return hex.EncodeToString(sum[:])

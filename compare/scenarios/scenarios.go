@@ -1,4 +1,5 @@
-// Package scenarios holds plans of sweeps that come with the program: `weft sweep NAME` runs them.
+// Package scenarios holds files that come with the program: plans of sweeps, which `weft sweep NAME` runs, and the set-ups
+// of others with what they found, which `weft compare published` does.
 package scenarios
 
 import "embed"
@@ -7,3 +8,8 @@ import "embed"
 //
 //go:embed *.yaml
 var Plans embed.FS
+
+// Published are scenarios and the files they depend on, in the folder published; package published reads them.
+//
+//go:embed published/*.yaml published/*.cm published/*.txt
+var Published embed.FS
