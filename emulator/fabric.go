@@ -91,6 +91,7 @@ type Fabric struct {
 	lossy    []*impairment                     // by link; nil without a loss model
 	shapers  []*shaper                         // by link; nil without a netem
 	cloned   func(original, twin *core.Packet) // of OnClone
+	ended    func(p *core.Packet)              // of OnLoss
 	credit   []int64                           // by link and class: bytes that may still be sent; only for classes with credits
 	since    []Time                            // by link and class: paused since; Never if not
 	control  agenda

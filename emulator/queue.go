@@ -365,5 +365,16 @@ func (f *Fabric) drop(link int32, i uint32, why DropReason) {
 		f.returnCredit(link, r)
 	}
 	f.forget(i)
+	f.lose(i)
+}
+
+// lose frees the place of a packet that will not arrive.
+func (f *Fabric) lose(i uint32) {
+	if f.ended != nil {
+		f.ended(f.packets.cold(i))
+	}
 	f.packets.free(i)
 }
+
+// OnLoss has do called when a packet ends on its way, by its address, as OnClone does.
+func (f *Fabric) OnLoss(do func(p *core.Packet)) { f.ended = do }

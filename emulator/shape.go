@@ -13,6 +13,7 @@ type shaper struct {
 	model *netem.Model
 	due   Time // of the entry in the agenda; Never if there is none
 	held  int
+	stats ShapeStats
 }
 
 // shapeLinks makes the shapers of links that have a Netem.
@@ -57,19 +58,21 @@ func (f *Fabric) shape(link int32, i uint32) {
 		names |= uint64(twin) << 32
 		r = &f.packets.records[i] // the slab may have moved
 	}
+	s.stats.Entered++
 	fate := s.model.Enqueue(f.now, netem.Packet{ID: names, Bytes: int(r.size), ECT: r.flags&recECT != 0})
 	if twin != 0 {
 		if fate&netem.Duplicated == 0 || fate&netem.CopyLost != 0 {
-			f.packets.free(twin)
+			f.lose(twin)
 		} else {
 			f.totals.Duplicated++
-			s.held++
+			s.enter(f.now)
 		}
 	}
 	if fate&netem.Overflowed != 0 || fate&(netem.Lost|netem.Duplicated) == netem.Lost {
+		s.stats.Lost++
 		f.drop(link, i, DropRandom)
 	} else {
-		s.held++
+		s.enter(f.now)
 	}
 	f.unshape(link)
 }
@@ -103,6 +106,8 @@ func (f *Fabric) unshape(link int32) {
 			i = uint32(d.ID >> 32)
 		}
 		s.held--
+		s.stats.Left++
+		s.stats.waited += f.now
 		r := &f.packets.records[i]
 		if d.Marked && r.flags&recMarked == 0 {
 			r.flags |= recMarked
@@ -124,4 +129,32 @@ func (f *Fabric) unshape(link int32) {
 		s.due = next
 		f.agendaAdd(next, action{kind: releaseShaped, link: link})
 	}
+}
+
+// ShapeStats say what the netem of a link did.
+type ShapeStats struct {
+	Entered uint64 // packets
+	Lost    uint64 // of these, and not doubled
+	Left    uint64 // second copies included
+	Delay   Time   // mean of those that entered and were not lost, up to now
+
+	waited Time // sum of the instants at which packets left, less those at which they entered
+}
+
+func (s *shaper) enter(now Time) {
+	s.held++
+	s.stats.waited -= now
+}
+
+// Shaped returns what the netem of a link did; ok is false for a link without one.
+func (f *Fabric) Shaped(link int) (stats ShapeStats, ok bool) {
+	if f.shapers == nil || f.shapers[link] == nil {
+		return ShapeStats{}, false
+	}
+	s := f.shapers[link]
+	stats = s.stats
+	if all := stats.Left + uint64(s.held); all > 0 {
+		stats.Delay = (stats.waited + Time(s.held)*f.now) / Time(all)
+	}
+	return stats, true
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-transport/weft/emulator/netem"
+	"github.com/weft-transport/weft/transport/core"
 )
 
 // shapedPair is one switch with a netem on the link to h1, and the sender at h0.
@@ -53,6 +54,23 @@ func TestANetemKeepsTheBooks(t *testing.T) {
 	require.EqualValues(t, tot.Delivered, hosts[1].got)
 	require.Equal(t, tot.Dropped[DropRandom], f.Port(l).Dropped[DropRandom])
 	require.Zero(t, f.packets.live)
+	s, ok := f.Shaped(l)
+	require.True(t, ok)
+	require.EqualValues(t, 5000, s.Entered)
+	require.Equal(t, tot.Dropped[DropRandom], s.Lost)
+	require.Equal(t, tot.Delivered, s.Left)
+	require.InDelta(t, float64(19*us), float64(s.Delay), float64(us), "one in twenty leaves at once")
+}
+
+func TestWhoeverKeepsPayloadsHearsOfEveryEnd(t *testing.T) {
+	f, hosts, _ := shapedPair(t, "delay 20us 10us loss 5% duplicate 10% order free limit 100000")
+	twins, ends := uint64(0), uint64(0)
+	f.OnClone(func(_, _ *core.Packet) { twins++ })
+	f.OnLoss(func(*core.Packet) { ends++ })
+	start(f, hosts[0], 5000)
+	run(t, f, Never-1)
+	require.NotZero(t, f.Totals().Dropped[DropRandom])
+	require.Equal(t, 5000+twins, uint64(hosts[1].got)+ends)
 }
 
 func TestANetemRefusesLinkCredits(t *testing.T) {

@@ -76,11 +76,23 @@ func (c Config) withDefaults() (Config, error) {
 		f.MinWireBytes = 84
 	}
 	if len(f.Classes) == 0 {
-		if f.BufferBytes == 0 { // queues have their own limit
-			f.BufferBytes = int64(len(c.Network.Links)) * (c.QueueBytes + f.MaxWireBytes)
-		}
 		f.Classes = []emulator.Class{{Name: "data", QueueBytes: c.QueueBytes, ECNMin: c.ECNBytes, ECNMax: c.ECNBytes}}
+	}
+	if f.BufferBytes == 0 {
+		f.BufferBytes = roomForAll(f.Classes, int64(len(c.Network.Links)), f.MaxWireBytes)
 	}
 	c.Limits = c.Limits.withDefaults()
 	return c, nil
+}
+
+// roomForAll is a buffer in which all queues fit; 0: some have no limit of their own, and share what switches have.
+func roomForAll(classes []emulator.Class, links, packet int64) int64 {
+	sum := int64(0)
+	for _, c := range classes {
+		if c.QueueBytes == 0 {
+			return 0
+		}
+		sum += max(c.QueueBytes, c.LastHopQ) + packet
+	}
+	return sum * links
 }

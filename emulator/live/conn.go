@@ -53,17 +53,17 @@ func (f *Fabric) ListenPacket(host int, port uint16) (*Conn, error) {
 			if g.next++; g.next == 0 {
 				g.next = 49152
 			}
-			if g.conns[g.next] == nil {
+			if (*g.conns.Load())[g.next] == nil {
 				port = g.next
 				break
 			}
 		}
 	}
-	if port == 0 || g.conns[port] != nil {
+	if port == 0 || (*g.conns.Load())[port] != nil {
 		return nil, fmt.Errorf("live: port %d of host %d is taken", port, host)
 	}
 	c.port = port
-	g.conns[port] = c
+	g.enter(port, c)
 	return c, nil
 }
 
@@ -155,11 +155,12 @@ func (c *Conn) ReadECN(b []byte) (n int, from netip.AddrPort, ecn core.ECN, err 
 func (c *Conn) receive(p *parcel) bool {
 	c.mu.Lock()
 	ok := c.closed == nil && c.received.len() < c.gate.fabric.cfg.ReceiveBuffer
+	first := ok && c.received.len() == 0 // whoever takes one and leaves more tells the next reader
 	if ok {
 		c.received.push(p)
 	}
 	c.mu.Unlock()
-	if ok {
+	if first {
 		c.signal()
 	}
 	return ok
@@ -175,8 +176,8 @@ func (c *Conn) signal() {
 // Close implements net.PacketConn.
 func (c *Conn) Close() error {
 	c.gate.mu.Lock()
-	if c.gate.conns[c.port] == c {
-		delete(c.gate.conns, c.port)
+	if (*c.gate.conns.Load())[c.port] == c {
+		c.gate.enter(c.port, nil)
 	}
 	c.gate.mu.Unlock()
 	return c.shut(errConnClosed)

@@ -12,4 +12,7 @@
 // whether the results may be believed (validity.go).
 //
 // A datagram's path is chosen by its ports, as switches do that hash them.
+//
+// Hosts are core.Drivers too (host.go): package transport runs over the network as over sockets, with what sockets do not
+// have: trimming, and marks at chosen queues. Capacity says what the loop can move, and CheckCapacity refuses more.
 package live

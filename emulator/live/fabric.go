@@ -30,14 +30,17 @@ type Fabric struct {
 	in      sync.Mutex
 	arrived []*parcel
 	asleep  bool
+	changed bool // what the loop knows of the network's next event is out of date
 	closed  bool
 
 	// mu is held while the network moves.
 	mu       sync.Mutex
 	net      *emulator.Fabric
-	flights  map[*core.Packet]*parcel
+	flights  flights
 	taken    []*parcel // what arrived, under way to gates
 	woken    []int32   // hosts that have something for an idle link
+	hosts    []*Host   // nil before the first Driver
+	arriving arriving
 	failed   error
 	validity measures
 
@@ -64,6 +67,15 @@ const ipUDP = 20 + 8
 
 // New begins to play a network. Close ends it.
 func New(c Config) (*Fabric, error) {
+	f, err := assemble(c)
+	if err == nil {
+		go f.loop()
+	}
+	return f, err
+}
+
+// assemble makes a fabric that stands still.
+func assemble(c Config) (*Fabric, error) {
 	c, err := c.withDefaults()
 	if err != nil {
 		return nil, err
@@ -77,8 +89,7 @@ func New(c Config) (*Fabric, error) {
 		return nil, err
 	}
 	f := &Fabric{
-		cfg: c, net: net, sleep: sleep, done: make(chan struct{}), flights: make(map[*core.Packet]*parcel),
-		validity: newMeasures(), begin: time.Now(),
+		cfg: c, net: net, sleep: sleep, done: make(chan struct{}), validity: newMeasures(), begin: time.Now(),
 	}
 	f.pool.New = func() any { return new(parcel) }
 	f.gates = make([]*gate, c.Network.Hosts)
@@ -87,11 +98,15 @@ func New(c Config) (*Fabric, error) {
 		net.Attach(h, f.gates[h], core.ProtoOther, 1)
 	}
 	net.OnClone(func(original, twin *core.Packet) {
-		if p := f.flights[original]; p != nil {
-			f.flights[twin] = f.copyOf(p)
+		if p := f.flights.of(original); p != nil {
+			f.flights.depart(twin, f.copyOf(p))
 		}
 	})
-	go f.loop()
+	net.OnLoss(func(p *core.Packet) {
+		if x := f.flights.end(p); x != nil {
+			f.drop(x)
+		}
+	})
 	return f, nil
 }
 
@@ -103,7 +118,7 @@ func (f *Fabric) Network(do func(*emulator.Fabric)) error {
 		return ErrClosed
 	}
 	do(f.net)
-	f.sleep.wake()
+	f.disturb()
 	return nil
 }
 
@@ -118,6 +133,9 @@ func (f *Fabric) Close() error {
 	if first {
 		for _, g := range f.gates {
 			g.close()
+		}
+		for _, h := range f.hosts {
+			_ = h.Close() // it returns nil
 		}
 		f.sleep.close()
 	}
@@ -163,13 +181,25 @@ func (f *Fabric) hand(parcels ...*parcel) error {
 	return nil
 }
 
-// loop is the only one that moves the network.
+// disturb has the loop look again at what is next.
+func (f *Fabric) disturb() {
+	f.in.Lock()
+	f.changed = true
+	asleep := f.asleep
+	f.asleep = false
+	f.in.Unlock()
+	if asleep {
+		f.sleep.wake()
+	}
+}
+
+// loop moves the network; a Host's Do does too.
 func (f *Fabric) loop() {
 	defer close(f.done)
 	runtime.LockOSThread() // its sleeps are system calls, and short
 	f.sleep.prepare()
 	for {
-		next, ok := f.turn()
+		next, ok := f.turn(f.now)
 		if !ok {
 			return
 		}
@@ -177,10 +207,26 @@ func (f *Fabric) loop() {
 	}
 }
 
-// turn takes what was handed in, lets the network catch up with the wall, and returns when it has something to do next.
-func (f *Fabric) turn() (next Time, ok bool) {
+// now is the wall's clock as the network's.
+func (f *Fabric) now() Time { return f.toNetwork(f.since()) }
+
+// advance lets the network catch up. The caller holds mu.
+func (f *Fabric) advance(now Time) bool {
+	if err := f.net.AdvanceTo(context.Background(), now); err != nil {
+		f.failed = err
+		f.in.Lock()
+		f.closed = true
+		f.in.Unlock()
+		return false
+	}
+	return true
+}
+
+// turn takes what was handed in, lets the network catch up with a clock, and returns when it has something to do next.
+func (f *Fabric) turn(clock func() Time) (next Time, ok bool) {
 	f.in.Lock()
 	f.taken, f.arrived = f.arrived, f.taken[:0]
+	f.changed = false
 	closed := f.closed
 	f.in.Unlock()
 	if closed {
@@ -188,12 +234,7 @@ func (f *Fabric) turn() (next Time, ok bool) {
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	now := f.toNetwork(f.since())
-	if err := f.net.AdvanceTo(context.Background(), now); err != nil {
-		f.failed = err
-		f.in.Lock()
-		f.closed = true
-		f.in.Unlock()
+	if !f.advance(clock()) {
 		return 0, false
 	}
 	woken := f.woken[:0]
@@ -227,7 +268,7 @@ func (f *Fabric) rest(next Time) {
 
 func (f *Fabric) doze(wait time.Duration) {
 	f.in.Lock()
-	if len(f.arrived) > 0 || f.closed {
+	if len(f.arrived) > 0 || f.changed || f.closed {
 		f.in.Unlock()
 		return
 	}

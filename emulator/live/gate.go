@@ -2,8 +2,10 @@ package live
 
 import (
 	"fmt"
+	"maps"
 	"net/netip"
 	"sync"
+	"sync/atomic"
 
 	"github.com/weft-transport/weft/transport/core"
 	"github.com/weft-transport/weft/transport/splitmix"
@@ -16,20 +18,34 @@ type gate struct {
 
 	waiting ring // for the link
 
+	conns atomic.Pointer[map[uint16]*Conn] // written under mu, and never changed after
+	tun   atomic.Pointer[TUN]              // takes all packets, if there is one
+	room  atomic.Int64                     // bytes that may still be written before somebody has to wait
+	needy atomic.Int32                     // writers that wait
+
 	// mu guards what programs touch.
 	mu    sync.Mutex
-	conns map[uint16]*Conn
 	next  uint16 // port that is tried first when none is asked for
-	tun   *TUN   // takes all packets, if there is one
-	room  int64  // bytes that may still be written before somebody has to wait
 	freed sync.Cond
 	over  bool
 }
 
 func newGate(f *Fabric, host int) *gate {
-	g := &gate{fabric: f, host: int32(host), conns: make(map[uint16]*Conn), next: 49152, room: int64(f.cfg.SendBuffer)}
+	g := &gate{fabric: f, host: int32(host), next: 49152}
+	g.conns.Store(new(map[uint16]*Conn))
+	g.room.Store(int64(f.cfg.SendBuffer))
 	g.freed.L = &g.mu
 	return g
+}
+
+// enter gives a port to a Conn, nil: to nobody. The caller holds mu.
+func (g *gate) enter(port uint16, c *Conn) {
+	all := make(map[uint16]*Conn)
+	maps.Copy(all, *g.conns.Load())
+	if all[port] = c; c == nil {
+		delete(all, port)
+	}
+	g.conns.Store(&all)
 }
 
 // A reader is who takes what arrives at a host; it says whether it did.
@@ -53,16 +69,13 @@ func (g *gate) Transmit(now core.Time, pull core.Pull, p *core.Packet) bool {
 		return false
 	}
 	x := g.waiting.pop()
-	if old := g.fabric.flights[p]; old != nil {
-		g.fabric.drop(old) // lost on its way
-	}
-	g.fabric.flights[p] = x
 	*p = core.Packet{
 		From: core.Addr(x.from), To: core.Addr(x.to), Proto: core.ProtoOther, ECN: x.ecn,
 		EV:        uint16(splitmix.Mix(uint64(x.srcPort)<<16 | uint64(x.dstPort))),
 		HeaderLen: x.headers,
 		Payload:   core.Payload{Length: uint32(len(x.bytes))},
 	}
+	g.fabric.flights.depart(p, x)
 	g.give(int64(len(x.bytes)))
 	return true
 }
@@ -70,25 +83,21 @@ func (g *gate) Transmit(now core.Time, pull core.Pull, p *core.Packet) bool {
 // HandlePacket implements core.Stack.
 func (g *gate) HandlePacket(now core.Time, p *core.Packet) {
 	f := g.fabric
-	x := f.flights[p]
+	x := f.flights.end(p)
 	if x == nil {
 		return
 	}
-	delete(f.flights, p)
 	x.ecn = p.ECN
 	if p.Flags&core.Corrupt != 0 && len(x.bytes) > 0 {
 		bit := splitmix.Mix(uint64(now)) % uint64(8*len(x.bytes))
 		x.bytes[bit/8] ^= 1 << (bit % 8)
 	}
-	g.mu.Lock()
 	var c reader
-	if conn := g.conns[x.dstPort]; conn != nil {
+	if t := g.tun.Load(); t != nil {
+		c = t
+	} else if conn := (*g.conns.Load())[x.dstPort]; conn != nil {
 		c = conn
 	}
-	if g.tun != nil {
-		c = g.tun
-	}
-	g.mu.Unlock()
 	// The time that the network took is due; what came on top is the emulator's own.
 	took := f.since() - x.stamp
 	f.validity.delivered(took-f.toWall(now-x.entered), len(x.bytes))
@@ -106,9 +115,17 @@ func (g *gate) Deadline() core.Time { return core.Never }
 
 // take waits until there is room for n bytes. A datagram larger than the whole buffer waits for all of it.
 func (g *gate) take(n int, w writer) error {
+	need := min(int64(n), int64(g.fabric.cfg.SendBuffer))
+	if err := w.stopped(); err != nil {
+		return err
+	}
+	if g.grab(need, int64(n)) {
+		return nil
+	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	need := min(int64(n), int64(g.fabric.cfg.SendBuffer))
+	g.needy.Add(1) // before looking: give adds before it looks
+	defer g.needy.Add(-1)
 	for {
 		err := w.stopped()
 		if g.over {
@@ -117,19 +134,31 @@ func (g *gate) take(n int, w writer) error {
 		if err != nil {
 			return err
 		}
-		if g.room >= need {
-			g.room -= int64(n)
+		if g.grab(need, int64(n)) {
 			return nil
 		}
 		g.freed.Wait()
 	}
 }
 
+// grab takes n bytes of the room, if need are there.
+func (g *gate) grab(need, n int64) bool {
+	for {
+		room := g.room.Load()
+		if room < need {
+			return false
+		}
+		if g.room.CompareAndSwap(room, room-n) {
+			return true
+		}
+	}
+}
+
 func (g *gate) give(n int64) {
-	g.mu.Lock()
-	g.room += n
-	g.mu.Unlock()
-	g.freed.Broadcast()
+	g.room.Add(n)
+	if g.needy.Load() > 0 {
+		g.stir()
+	}
 }
 
 // stir has writers look again whether they must still wait.
@@ -142,11 +171,8 @@ func (g *gate) stir() {
 func (g *gate) close() {
 	g.mu.Lock()
 	g.over = true
-	conns := make([]*Conn, 0, len(g.conns))
-	for _, c := range g.conns {
-		conns = append(conns, c)
-	}
-	tun := g.tun
+	conns := *g.conns.Load()
+	tun := g.tun.Load()
 	g.mu.Unlock()
 	if tun != nil {
 		_ = tun.Close()

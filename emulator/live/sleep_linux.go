@@ -16,8 +16,9 @@ func newSleeper() (*sleeper, error) {
 	return &sleeper{fd}, err
 }
 
-// prepare is called on the thread that sleeps.
+// prepare is called on the thread that sleeps. Where the system lets it, the thread goes ahead of others: it is the clock.
 func (*sleeper) prepare() {
+	_ = unix.Setpriority(unix.PRIO_PROCESS, 0, -15)    // of this thread; takes CAP_SYS_NICE
 	_ = unix.Prctl(unix.PR_SET_TIMERSLACK, 1, 0, 0, 0) // without it sleeps are 50 us longer, and that is measured
 }
 
@@ -37,3 +38,21 @@ func (s *sleeper) wake() {
 }
 
 func (s *sleeper) close() { _ = unix.Close(s.event) }
+
+// processorTime is what all threads of the process have used.
+func processorTime() time.Duration {
+	var u unix.Rusage
+	if unix.Getrusage(unix.RUSAGE_SELF, &u) != nil {
+		return 0
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}
+
+// threadTime is what the calling thread has used.
+func threadTime() time.Duration {
+	var t unix.Timespec
+	if unix.ClockGettime(unix.CLOCK_THREAD_CPUTIME_ID, &t) != nil {
+		return 0
+	}
+	return time.Duration(t.Nano())
+}

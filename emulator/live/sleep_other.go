@@ -32,3 +32,7 @@ func (s *sleeper) wake() {
 }
 
 func (s *sleeper) close() { s.timer.Stop() }
+
+// processorTime and threadTime are known on Linux only.
+func processorTime() time.Duration { return 0 }
+func threadTime() time.Duration    { return 0 }

@@ -50,9 +50,9 @@ func (f *Fabric) AttachTUN(host int, name string, mtu int) (*TUN, error) {
 	t.wake.L = &t.mu
 	g := t.gate
 	g.mu.Lock()
-	taken := g.over || g.tun != nil || len(g.conns) > 0
+	taken := g.over || g.tun.Load() != nil || len(*g.conns.Load()) > 0
 	if !taken {
-		g.tun = t
+		g.tun.Store(t)
 	}
 	g.mu.Unlock()
 	if taken {

@@ -46,14 +46,6 @@ func devices(t testing.TB, f *live.Fabric, hosts, mtu int) (names []string) {
 	return names
 }
 
-func leafSpine(t testing.TB, hosts int, rate int64, delay instant.Time) *emulator.Network {
-	make, _, err := emulator.Topologies.Make("leafspine", nil)
-	require.NoError(t, err)
-	n, err := make(emulator.Spec{Hosts: hosts, RateBps: rate, LinkDelay: delay})
-	require.NoError(t, err)
-	return n
-}
-
 // transfer sends bytes by the kernel's TCP from one namespace to another and returns the time it took.
 func transfer(t testing.TB, from, to string, server int, bytes int) time.Duration {
 	var l net.Listener

@@ -1,7 +1,9 @@
 package live
 
 import (
+	"encoding/json"
 	"fmt"
+	"runtime"
 	"strings"
 	"time"
 
@@ -32,11 +34,13 @@ func (l Limits) withDefaults() Limits {
 // writer's call to the reader's buffer, less what the network says that it takes.
 type Validity struct {
 	Datagrams, Bytes uint64 // delivered to hosts
-	Unread           uint64 // of these, nobody listened or had room
+	Unread           uint64 // of these, nobody listened or had room: the carrier's own drops
 	LatenessP50      time.Duration
 	LatenessP99      time.Duration
 	LatenessMax      time.Duration
 	Wall             time.Duration
+	Processor        float64  // share of all processors that the process used, 0 to 1, with the programs in it
+	Shaped           []Shaped // links that have a netem
 	Limits           Limits
 }
 
@@ -64,8 +68,29 @@ func (v Validity) String() string {
 	if p := v.Problems(); len(p) > 0 {
 		verdict = "INVALID: " + strings.Join(p, "; ")
 	}
-	return fmt.Sprintf("%d datagrams in %v, late by %v (p50), %v (p99), %v (max), %d unread: %s",
-		v.Datagrams, v.Wall.Round(time.Millisecond), v.LatenessP50, v.LatenessP99, v.LatenessMax, v.Unread, verdict)
+	return fmt.Sprintf("%d datagrams in %v, late by %v (p50), %v (p99), %v (max), %d unread, %.0f %% of the processors: %s",
+		v.Datagrams, v.Wall.Round(time.Millisecond), v.LatenessP50, v.LatenessP99, v.LatenessMax, v.Unread, 100*v.Processor, verdict)
+}
+
+// MarshalJSON writes what results keep, with units in the names.
+func (v Validity) MarshalJSON() ([]byte, error) {
+	us := func(d time.Duration) float64 { return float64(d.Nanoseconds()) / 1e3 }
+	return json.Marshal(struct {
+		Valid       bool     `json:"valid"`
+		Problems    []string `json:"problems,omitempty"`
+		Datagrams   uint64   `json:"datagrams"`
+		Bytes       uint64   `json:"bytes"`
+		Unread      uint64   `json:"unread_datagrams"`
+		LatenessP50 float64  `json:"lateness_p50_us"`
+		LatenessP99 float64  `json:"lateness_p99_us"`
+		LatenessMax float64  `json:"lateness_max_us"`
+		LimitP50    float64  `json:"limit_p50_us"`
+		LimitP99    float64  `json:"limit_p99_us"`
+		Wall        float64  `json:"wall_s"`
+		Processor   float64  `json:"processor_share"`
+		Shaped      []Shaped `json:"shaped_links,omitempty"`
+	}{v.Valid(), v.Problems(), v.Datagrams, v.Bytes, v.Unread, us(v.LatenessP50), us(v.LatenessP99), us(v.LatenessMax),
+		us(v.Limits.LatenessP50), us(v.Limits.LatenessP99), v.Wall.Seconds(), v.Processor, v.Shaped})
 }
 
 // measures are guarded by Fabric.mu.
@@ -73,11 +98,14 @@ type measures struct {
 	late             *hdrhistogram.Histogram // nanoseconds
 	datagrams, bytes uint64
 	unread           uint64
+	used             time.Duration // by the process, before the fabric
 }
 
 const mostLate = time.Minute
 
-func newMeasures() measures { return measures{late: hdrhistogram.New(1, int64(mostLate), 3)} }
+func newMeasures() measures {
+	return measures{late: hdrhistogram.New(1, int64(mostLate), 3), used: processorTime()}
+}
 
 func (m *measures) delivered(late time.Duration, bytes int) {
 	m.datagrams++
@@ -91,8 +119,11 @@ func (f *Fabric) Validity() Validity {
 	defer f.mu.Unlock()
 	m := &f.validity
 	at := func(q float64) time.Duration { return time.Duration(m.late.ValueAtQuantile(q)) }
+	wall := f.since()
 	return Validity{
-		Datagrams: m.datagrams, Bytes: m.bytes, Unread: m.unread, Wall: f.since(), Limits: f.cfg.Limits,
+		Datagrams: m.datagrams, Bytes: m.bytes, Unread: m.unread, Wall: wall, Limits: f.cfg.Limits,
 		LatenessP50: at(50), LatenessP99: at(99), LatenessMax: time.Duration(m.late.Max()),
+		Processor: float64(processorTime()-m.used) / float64(wall) / float64(runtime.NumCPU()),
+		Shaped:    f.shaped(),
 	}
 }
