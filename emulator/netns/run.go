@@ -146,6 +146,9 @@ func Stop(ctx context.Context, name string) error {
 		return err
 	}
 	var errs []error
+	for _, pid := range entering(name) { // before they are seen in the namespace
+		signalOne(pid, syscall.SIGKILL)
+	}
 	for round, sig := range []syscall.Signal{syscall.SIGTERM, syscall.SIGKILL} {
 		left := 0
 		for _, ns := range all {
@@ -184,11 +187,31 @@ func pids(ctx context.Context, ns string) (all []int) {
 func signalAll(ctx context.Context, ns string, sig syscall.Signal) int {
 	all := pids(ctx, ns)
 	for _, pid := range all {
-		if p, err := os.FindProcess(pid); err == nil {
-			_ = p.Signal(sig) // it may have ended
-		}
+		signalOne(pid, sig)
 	}
 	return len(all)
+}
+
+func signalOne(pid int, sig syscall.Signal) {
+	if p, err := os.FindProcess(pid); err == nil {
+		_ = p.Signal(sig) // it may have ended
+	}
+}
+
+// entering returns the processes that Program has started and that are not in their namespace yet: they are still ip.
+func entering(name string) (all []int) {
+	entries, _ := os.ReadDir("/proc")
+	for _, e := range entries {
+		pid, err := strconv.Atoi(e.Name())
+		if err != nil {
+			continue
+		}
+		line, _ := os.ReadFile(filepath.Join("/proc", e.Name(), "cmdline")) // it may have ended
+		if strings.HasPrefix(string(line), "ip\x00netns\x00exec\x00"+name+".") {
+			all = append(all, pid)
+		}
+	}
+	return all
 }
 
 func anybody(ctx context.Context, all []string) bool {
