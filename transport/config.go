@@ -72,7 +72,11 @@ func parseLocal(word string) (netip.AddrPort, error) {
 	if a, err := netip.ParseAddr(word); err == nil {
 		return netip.AddrPortFrom(a, udp.UET{}.Port()), nil
 	}
-	return netip.ParseAddrPort(word)
+	a, err := netip.ParseAddrPort(word)
+	if err != nil {
+		err = fmt.Errorf("%q; expected an IP address of this host, or address:port", word)
+	}
+	return a, err
 }
 
 // wallClock fills in what sockets of machines that are busy with other things need: processes sleep for

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/weft-transport/weft/transport/core"
 	"github.com/weft-transport/weft/transport/udp"
@@ -89,12 +90,16 @@ func refusedToOpen(err error) error {
 	return wrap{ErrSystem, err}
 }
 
-// mistake names what the protocol finds wrong with a call.
+// mistake names what the protocol finds wrong with a call. Its text is the bare reason: who sends what to whom, which core
+// says in numbers, is in the OpError.
 func mistake(err error) error {
-	switch {
-	case err == nil:
+	if err == nil {
 		return nil
-	case errors.Is(err, core.ErrDatagram):
+	}
+	if bare := errors.Unwrap(err); bare != nil {
+		err = bare
+	}
+	if errors.Is(err, core.ErrDatagram) {
 		return wrap{ErrTooLong, err}
 	}
 	return wrap{ErrConfig, err}
@@ -103,7 +108,7 @@ func mistake(err error) error {
 // A wrap is an error of another package under the name that it has here.
 type wrap struct{ is, cause error }
 
-func (w wrap) Error() string   { return w.cause.Error() }
+func (w wrap) Error() string   { return strings.ReplaceAll(w.cause.Error(), "\n", "; ") } // one line, also of several causes
 func (w wrap) Unwrap() []error { return []error{w.is, w.cause} }
 
 // reason turns what an event says into an error; nil if all went well.

@@ -38,6 +38,10 @@ func TestListenSaysWhatIsWrong(t *testing.T) {
 		{"127.0.0.1:0", transport.Config{UDP: udp.Config{MaxDatagram: 300}}, transport.ErrConfig, false},
 		{"127.0.0.1:0", transport.Config{Core: core.Config{PayloadMTU: -1}}, transport.ErrConfig, false},
 		{"127.0.0.1:0", transport.Config{Core: core.Config{JobID: 1 << 24}}, transport.ErrConfig, false},
+		{"127.0.0.1:0", transport.Config{Core: core.Config{JobID: 1 << 24, MPR: -1}}, transport.ErrConfig, false},
+		{"127.0.0.1:0", transport.Config{Congestion: "none such"}, transport.ErrConfig, false},
+		{"127.0.0.1:0", transport.Config{Spray: "oblivious,evs"}, transport.ErrConfig, false},
+		{"127.0.0.1:0", transport.Config{UDP: udp.Config{Native: true, Portable: true}}, transport.ErrSystem, false},
 	} {
 		e, err := transport.Listen(t.Context(), c.address, c.config)
 		require.Nil(t, e)

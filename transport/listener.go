@@ -34,7 +34,7 @@ var ErrRefusedStream = errors.New("nobody listens, or too many wait")
 // ListenStream takes streams for a service: any name of at most 64 bytes, empty for the only one.
 func (e *Endpoint) ListenStream(service string) (*Listener, error) {
 	if len(service) > maxService {
-		return nil, &OpError{Op: OpListen, Err: fmt.Errorf("%w: service name of %d bytes; expected %d at most", ErrConfig, len(service), maxService)}
+		return nil, &OpError{Op: OpListen, Peer: e.Name(), Err: fmt.Errorf("%w: service name of %d bytes; expected %d at most", ErrConfig, len(service), maxService)}
 	}
 	l := &Listener{endpoint: e, service: service, accepting: make(chan struct{}, 1), waiter: e.driver.Waiter()}
 	var err error
@@ -52,7 +52,7 @@ func (e *Endpoint) ListenStream(service string) (*Listener, error) {
 		}
 	})
 	if err = firstOf(closed, err); err != nil {
-		return nil, &OpError{Op: OpListen, Err: err}
+		return nil, &OpError{Op: OpListen, Peer: e.Name(), Err: err}
 	}
 	return l, nil
 }
@@ -127,8 +127,9 @@ func (l *Listener) offer(s *Stream) bool {
 // not even acknowledge is given up earlier.
 const dialPatience = 30 * instant.Second
 
-// DialStream opens a stream to a service of the peer. It fails with ErrRefusedStream if nobody listens there, ErrNotReady if
-// nobody at the peer has ever listened, and ErrUnreachable if there is no answer within 30 seconds.
+// DialStream opens a stream to a service of the peer. It fails with ErrRefusedStream if nobody listens there, and ErrUnreachable
+// if there is no answer within 30 seconds. A peer that is there and has not listened for any service so far answers when it
+// does; if too many wait for that, they fail with ErrNotReady.
 func (p *Peer) DialStream(ctx context.Context, service string) (*Stream, error) {
 	e := p.endpoint
 	fail := func(err error) (*Stream, error) { return nil, &OpError{Op: OpDial, Peer: p.Name(), Err: err} }

@@ -61,10 +61,11 @@ func (e *Endpoint) RegisterKey(b []byte, access Access, key uint64) (*Memory, er
 		if key == 0 && access != Local {
 			key = e.newKey(access)
 		}
-		m.buffer, m.key, err = e.host.RegisterRegion(core.Region{Bytes: b, Access: access, Key: key})
-		if err = mistake(err); err == nil {
-			e.memories[m.key] = m
+		if m.buffer, m.key, err = e.host.RegisterRegion(core.Region{Bytes: b, Access: access, Key: key}); err != nil {
+			err = wrap{ErrConfig, err}
+			return
 		}
+		e.memories[m.key] = m
 	})
 	if err = firstOf(closed, err); err != nil {
 		return nil, &OpError{Op: OpRegister, Err: err}

@@ -2,6 +2,7 @@ package transport_test
 
 import (
 	"context"
+	"io"
 	"net"
 	"testing"
 	"time"
@@ -9,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-transport/weft/transport"
+	"github.com/weft-transport/weft/transport/instant"
 	"github.com/weft-transport/weft/transport/udp"
 	"github.com/weft-transport/weft/transport/wire"
 )
@@ -131,6 +133,54 @@ func TestDialsThatCannotBe(t *testing.T) {
 	require.ErrorIs(t, err, transport.ErrClosed)
 	require.False(t, transport.Retryable(err))
 	require.NoError(t, e.Shutdown(t.Context()))
+}
+
+// TestDialsBeforeTheListener: a peer that does not listen yet answers when it does. One that never does is given up.
+func TestDialsBeforeTheListener(t *testing.T) {
+	server := func(s side) {
+		s.exchange(0)
+		s.Driver().Waiter().Wait(s.Driver().Now() + 2*instant.Second)
+		l, err := s.ListenStream("late")
+		require.NoError(t, err)
+		c, err := l.Accept()
+		require.NoError(t, err)
+		require.NoError(t, c.Close())
+		require.NoError(t, l.Close())
+		s.exchange(0)
+	}
+	client := func(s side) {
+		s.exchange(0)
+		c, err := s.peer.DialStream(s.ctx, "late")
+		require.NoError(t, err)
+		_, err = c.Read(make([]byte, 1))
+		require.ErrorIs(t, err, io.EOF)
+		s.exchange(0)
+		_, err = s.peer.DialStream(s.ctx, "late")
+		require.ErrorIs(t, err, transport.ErrRefusedStream)
+	}
+	overFabric(t, func(s side) { server(s); s.exchange(0) }, func(s side) { client(s); s.exchange(0) })
+
+	overFabric(t, func(s side) { s.exchange(0); s.exchange(0) }, func(s side) {
+		s.exchange(0)
+		begun := s.Driver().Now()
+		_, err := s.peer.DialStream(s.ctx, "never")
+		require.ErrorIs(t, err, transport.ErrUnreachable)
+		require.Equal(t, 30*instant.Second, s.Driver().Now()-begun)
+		s.exchange(0)
+	})
+}
+
+// TestErrorsSayNoNumbers: endpoints have names, the addresses of core are nobody's business.
+func TestErrorsSayNoNumbers(t *testing.T) {
+	e := listen(t, transport.Config{})
+	p, err := e.Dial(t.Context(), "127.0.0.1:1088")
+	require.NoError(t, err)
+	require.EqualError(t, p.Write(t.Context(), []byte{1}, transport.Remote{Key: 1}, transport.Rendezvous),
+		"transport: write to 127.0.0.1:1088: flags that do not go with the operation")
+	_, err = e.ListenStream(string(make([]byte, 65)))
+	require.EqualError(t, err, "transport: listen on "+e.Name()+": wrong configuration: service name of 65 bytes; expected 64 at most")
+	_, err = transport.Listen(t.Context(), "localhost:7000", transport.Config{})
+	require.EqualError(t, err, `transport: listen on localhost:7000: wrong configuration: "localhost:7000"; expected an IP address of this host, or address:port`)
 }
 
 // TestCancelOfAQueue takes back receives that nothing comes for, a send that the peer puts off, and a write to nobody; memory

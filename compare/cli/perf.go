@@ -53,7 +53,7 @@ type testFlags struct {
 	Duration   string `short:"D" help:"How long to measure; a number alone is seconds. 5 by default." default:"5" placeholder:"TIME"`
 	Warmup     string `help:"How long to run before that. 200ms by default." default:"200ms" placeholder:"TIME"`
 	Flows      int    `short:"q" aliases:"qp" help:"Contexts, queue pairs or connections at once." default:"1"`
-	Depth      int    `aliases:"tx-depth" help:"Operations under way on each flow. 64 for bandwidth, 128 for rate by default." placeholder:"N"`
+	Depth      int    `aliases:"tx-depth" help:"Operations under way on each flow. 64 for bandwidth (fewer of more than 8 MiB), 128 for rate by default." placeholder:"N"`
 	Reverse    bool   `short:"R" help:"The server begins the operations." xor:"direction"`
 	Both       bool   `short:"b" aliases:"bidirectional,bidir" help:"Both ends begin operations." xor:"direction"`
 	DataPort   uint16 `help:"UDP or TCP port of the server for data; 0: a free one." default:"0"`
@@ -180,6 +180,9 @@ func (f *testFlags) tests() (tests []perf.Test, err error) {
 	return tests, nil
 }
 
+// mostBytesUnder is how much a flow has under way at most when nobody says a depth: what is under way at the end is waited for.
+const mostBytesUnder = 512 << 20
+
 // testsUnder are those of one loss.
 func (f *testFlags) testsUnder() ([]perf.Test, error) {
 	base, err := f.base()
@@ -196,7 +199,7 @@ func (f *testFlags) testsUnder() ([]perf.Test, error) {
 			t := base
 			t.Metric, t.Size = metric, size
 			if t.Depth == 0 {
-				t.Depth = map[string]int{perf.Bandwidth: 64, perf.Latency: 1, perf.Rate: 128}[metric]
+				t.Depth = map[string]int{perf.Bandwidth: max(2, min(64, mostBytesUnder/max(size, 1))), perf.Latency: 1, perf.Rate: 128}[metric]
 			}
 			tests = append(tests, t)
 		}

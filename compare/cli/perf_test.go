@@ -71,6 +71,14 @@ func TestPerfClient(t *testing.T) {
 	require.Equal(t, 25, strings.Count(out, "\n"), "24 sizes under one head")
 }
 
+// TestDepthOfLongOperations: as much is under way as ends soon after the test.
+func TestDepthOfLongOperations(t *testing.T) {
+	address := perfServer(t)
+	for size, want := range map[string]string{"64KiB": ", depth 64\n", "16MiB": ", depth 32\n"} {
+		require.Contains(t, succeed(t, "perf", "client", address, "-n", "1", "--warmup", "0", "-s", size), want)
+	}
+}
+
 func TestListSockets(t *testing.T) {
 	out := succeed(t, "list", "sockets")
 	require.Contains(t, out, "  uet: Ultra Ethernet Transport, by package transport\n")

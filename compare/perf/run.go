@@ -31,7 +31,7 @@ type flow struct {
 	_      [64]byte     // of a cache line of its own
 }
 
-// drainTime bounds how long operations may take that are under way when a test is over.
+// drainTime bounds how long no operation may end of those that are under way when a test is over.
 const drainTime = 20 * time.Second
 
 // measure runs the Test. The Summary holds what was measured also when there is an error.
@@ -133,17 +133,34 @@ func (r *run) start(ctx context.Context, cancel context.CancelCauseFunc, counted
 		})
 	}
 	return func() error {
-		late := time.AfterFunc(drainTime, func() {
-			if r.stop.Load() {
-				cancel(errors.New("operations that are under way do not end"))
-			}
-		})
-		defer late.Stop()
-		all.Wait()
+		over := make(chan struct{})
+		go func() {
+			all.Wait()
+			close(over)
+		}()
+		r.drain(over, drainTime, cancel)
 		if err := failed.Load(); err != nil {
 			return *err
 		}
 		return nil
+	}
+}
+
+// drain waits until over, and gives up when a test is to end and nothing ends for a while.
+func (r *run) drain(over <-chan struct{}, patience time.Duration, cancel context.CancelCauseFunc) {
+	look := time.NewTicker(patience)
+	defer look.Stop()
+	for before := int64(-1); ; {
+		select {
+		case <-over:
+			return
+		case <-look.C:
+		}
+		done := r.total()
+		if r.stop.Load() && done == before {
+			cancel(errors.New("operations that are under way do not end"))
+		}
+		before = done
 	}
 }
 
