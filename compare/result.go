@@ -211,6 +211,19 @@ type Sample struct {
 	RTT      *float64 `json:"rtt_ns,omitempty"` // smoothed; left out before the first sample
 	Marks    *uint32  `json:"marks,omitempty"`  // marked acknowledgements or CNPs so far
 	EV       *uint16  `json:"ev,omitempty"`     // entropy value of the last new packet
+	LeastRTT *float64 `json:"min_rtt_ns,omitempty"`
+	Queueing *float64 `json:"queueing_ns,omitempty"` // what the smoothed RTT is over the least
+	Pacing   *float64 `json:"pacing_ns,omitempty"`   // until pacing lets the next packet go; left out if it may go
+	Held     *Held    `json:"spray,omitempty"`       // left out where the sprayer does not tell
+}
+
+// A Held is what a sprayer holds against its entropy values.
+type Held struct {
+	Values  int     `json:"values"`           // entropy values that it chooses among
+	Against int     `json:"against"`          // of those, how many it holds something against
+	Penalty float64 `json:"penalty"`          // mean over all values, 0 to 1, of the most that it can hold against each
+	Good    int     `json:"good,omitempty"`   // values waiting to be used again because they came back unmarked
+	Frozen  bool    `json:"frozen,omitempty"` // goes on with what it knows to be good, after signs of a failure
 }
 
 // A Comparison is the "comparison" line: a paired ratio between two protocols of a scenario.

@@ -23,7 +23,7 @@ type common struct {
 	outputFlags
 	pcapFlags
 	Out       string  `help:"Directory for results and report; an empty text writes none." default:"out" placeholder:"DIR"`
-	TraceFile *string `name:"trace" help:"Write samples of queues, links, and of window, rate, RTT and marks of every flow over time to this file (JSON Lines)." placeholder:"FILE"`
+	TraceFile *string `name:"trace" help:"Write samples of queues, links, and of window, rate, RTT, marks and entropy of every flow over time to this file (JSON Lines; *.sqlog, *.qlog.jsonl: in the shape of qlog)." placeholder:"FILE"`
 	FCTDir    *string `name:"fct" help:"Write the finished flows of each run into this directory, as rows for the scripts of HPCC." placeholder:"DIR"`
 
 	Trace, FCT string `kong:"-"` // the texts of TraceFile and FCTDir
@@ -209,7 +209,7 @@ func (c *common) write(a *app, data *report.Data, spent time.Duration) error {
 		return err
 	}
 	if c.Trace != "" {
-		if err := report.WriteFile(c.Trace, func(w io.Writer) error { return writeSamples(w, data) }); err != nil {
+		if err := report.WriteFile(c.Trace, func(w io.Writer) error { return writeTrace(w, c.Trace, data) }); err != nil {
 			return errUsage{err}
 		}
 	}
@@ -232,6 +232,14 @@ func (c *common) write(a *app, data *report.Data, spent time.Duration) error {
 		fmt.Fprintf(a.stdout, "report: %s\n", page)
 	}
 	return nil
+}
+
+// writeTrace writes samples as the name of the file says: .sqlog and .qlog.jsonl in the shape of qlog, others as results.
+func writeTrace(w io.Writer, name string, data *report.Data) error {
+	if plain := strings.HasSuffix(name, ".qlog.jsonl"); plain || strings.HasSuffix(name, ".sqlog") {
+		return report.WriteQlog(w, data.Samples, plain)
+	}
+	return writeSamples(w, data)
 }
 
 func writeSamples(w io.Writer, data *report.Data) error {

@@ -69,6 +69,11 @@ func (a artist) figures(b *block) (shown []*figure, nothing []string) {
 			nothing = append(nothing, f.empty)
 		}
 	}
+	for _, q := range inners {
+		if fig := a.inside(b, q); fig != nil {
+			shown = append(shown, fig)
+		}
+	}
 	return shown, nothing
 }
 

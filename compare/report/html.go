@@ -231,6 +231,9 @@ func (a artist) tables(b *block) []*htmlTable {
 	if causes, _ := causesTable(b); len(causes.columns) > 1 {
 		tables = append(tables, a.html(causes, "What happened on the way"))
 	}
+	if times := timesTable(b); len(times.rows) > 0 {
+		tables = append(tables, a.html(times, "Where the time went, as a mean over the finished flows"))
+	}
 	if ladder := b.ladder(); len(ladder) > 1 {
 		tables = append(tables, a.html(stepsTable(b, ladder), "What each step gains"))
 	}

@@ -6,6 +6,7 @@ import (
 	"github.com/weft-transport/weft/compare"
 	"github.com/weft-transport/weft/congestion"
 	"github.com/weft-transport/weft/emulator"
+	"github.com/weft-transport/weft/spray"
 	"github.com/weft-transport/weft/transport/core"
 	"github.com/weft-transport/weft/transport/instant"
 )
@@ -26,6 +27,8 @@ type contextRow struct {
 	host  int
 	kth   int // among the contexts of a host towards one peer
 	state core.ContextState
+	held  spray.Held
+	told  bool // held is known
 }
 
 func newContextTracer(f *emulator.Fabric, hosts []core.Host) *contextTracer {
@@ -55,12 +58,17 @@ func (t *contextTracer) inspect(now instant.Time, h int, inspector core.Inspecto
 		t.states = make([]core.ContextState, n)
 		inspector.Contexts(t.states)
 	}
+	sprays, _ := inspector.(core.SprayInspector)
 	for i, s := range t.states[:n] {
 		kth := 0
 		for j := i - 1; j >= 0 && t.states[j].Peer == s.Peer; j-- { // those of a peer follow each other
 			kth++
 		}
-		t.rows = append(t.rows, contextRow{now, t.rounds, h, kth, s})
+		row := contextRow{at: now, round: t.rounds, host: h, kth: kth, state: s}
+		if sprays != nil {
+			row.held, row.told = sprays.Held(i, now)
+		}
+		t.rows = append(t.rows, row)
 	}
 }
 
@@ -96,6 +104,15 @@ func (t *contextTracer) samples(head compare.Sample) []compare.Sample {
 		}
 		if r.state.SRTT > 0 {
 			line.RTT = ns(r.state.SRTT)
+		}
+		if r.state.LeastRTT > 0 {
+			line.LeastRTT, line.Queueing = ns(r.state.LeastRTT), ns(max(0, r.state.SRTT-r.state.LeastRTT))
+		}
+		if r.state.Release > r.at {
+			line.Pacing = ns(r.state.Release - r.at)
+		}
+		if r.told {
+			line.Held = &compare.Held{Values: r.held.Values, Against: r.held.Against, Penalty: r.held.Penalty, Good: r.held.Good, Frozen: r.held.Frozen}
 		}
 		lines = append(lines, line)
 	}

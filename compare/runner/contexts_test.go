@@ -32,6 +32,10 @@ protocols: [uet, "rocev2,qps=2"]
 			flows[s.Flow]++
 			require.NotNil(t, s.InFlight)
 			require.True(t, s.Window != nil || s.Rate != nil, "%+v", s)
+			require.Equal(t, i == 0, s.Held != nil, "UET's sprayer tells")
+			if s.Queueing != nil {
+				require.InDelta(t, *s.RTT-*s.LeastRTT, *s.Queueing, 1e-3)
+			}
 		}
 		require.Len(t, flows, []int{2, 4}[i], "two sources, with a queue pair or two each")
 		for name, n := range flows {

@@ -1,10 +1,19 @@
 package core
 
+import "github.com/weft-transport/weft/spray"
+
 // An Inspector is a Host that shows its congestion control contexts: towards each peer, or by queue pair.
 type Inspector interface {
 	// Contexts writes their state into buf, oldest first, and returns how many there are, which may be
 	// more than fit.
 	Contexts(buf []ContextState) int
+}
+
+// A SprayInspector is an Inspector that shows what its sprayers hold against entropy values.
+type SprayInspector interface {
+	Inspector
+	// Held is of the k-th context that Contexts writes, from 0; false if its sprayer does not tell.
+	Held(k int, now Time) (spray.Held, bool)
 }
 
 // A ContextState is what a congestion control context looks like from outside, for traces.
@@ -14,6 +23,7 @@ type ContextState struct {
 	RateBps  int64  // 0: not paced
 	InFlight int64  // bytes; may be negative for a moment
 	SRTT     Time   // smoothed round trip; 0 before the first sample
+	LeastRTT Time   // the shortest round trip so far; 0 before the first sample, or if nobody measures
 	Queued   uint32 // messages with packets to send
 	Lost     uint32 // packets held lost, to be sent again
 	Marks    uint32 // acknowledgements or notifications that told of congestion, so far
@@ -27,7 +37,7 @@ type ContextState struct {
 func (e *Endpoint) Contexts(buf []ContextState) int {
 	for k := 1; k < len(e.contexts) && k <= len(buf); k++ {
 		c := &e.contexts[k]
-		s := ContextState{Peer: c.peer, Window: c.window, RateBps: c.rate, InFlight: e.bytes(c.inFlight), SRTT: c.srtt, Marks: c.marks, EV: c.runEV}
+		s := ContextState{Peer: c.peer, Window: c.window, RateBps: c.rate, InFlight: e.bytes(c.inFlight), SRTT: c.srtt, LeastRTT: c.least, Marks: c.marks, EV: c.runEV}
 		for i := c.pdcs; i != 0; i = e.pdcs[i].sibling {
 			s.Queued += e.pdcs[i].queued
 			s.Lost += e.pdcs[i].lost
@@ -39,6 +49,15 @@ func (e *Endpoint) Contexts(buf []ContextState) int {
 		buf[k-1] = s
 	}
 	return len(e.contexts) - 1
+}
+
+// Held tells what the sprayer of the k-th context holds against entropy values. It makes an Endpoint a SprayInspector.
+func (e *Endpoint) Held(k int, now Time) (spray.Held, bool) {
+	teller, ok := e.algorithms[k+1].sprayer.(spray.Teller)
+	if !ok {
+		return spray.Held{}, false
+	}
+	return teller.Held(now), true
 }
 
 // Idle tells whether nothing is queued, outstanding, or waiting to be sent.

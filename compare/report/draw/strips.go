@@ -51,7 +51,11 @@ func (s Strips) largest() float64 {
 func (s Strips) row(out *canvas, r Strip, y Scale, top float64) {
 	out.put(`<g class="%s">`, r.Class)
 	out.text(0, 2, top+13, "start", "label halo", r.Label)
-	out.text(1, 0, top+13, "end", "note halo", "peak "+s.Format(r.Peak))
+	note := "none"
+	if len(r.Top) > 0 {
+		note = "peak " + s.Format(r.Peak)
+	}
+	out.text(1, 0, top+13, "end", "note halo", note)
 	content := ""
 	if len(r.Top) > 0 {
 		edge := s.edge(r.Top, y)
