@@ -3,6 +3,7 @@ package transport
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"math/rand/v2"
 	"net/netip"
 	"strings"
@@ -33,6 +34,9 @@ type Config struct {
 	Core core.Config
 	// UDP has everything of the sockets. Local is filled in by Listen.
 	UDP udp.Config
+	// Logger, if not nil, gets one line (Info) when the endpoint opens, with what the system grants, and one when it closes,
+	// with what became of its packets and which offloads have switched themselves off. Nothing is logged in between.
+	Logger *slog.Logger
 }
 
 // headers is what a request takes of a packet before its payload: the PDS header and a standard SES header.

@@ -52,6 +52,11 @@
 //
 // Shutdown ends with grace: what was asked for is finished, peers are told, and nothing new begins. Close ends at once.
 //
+// # What can be seen
+//
+// Stats has totals, Driver those of the sockets (udp.Carrier.Stats). Config.Logger gets a line when an endpoint opens and one when
+// it closes.
+//
 // # Goroutines
 //
 // The data path has one goroutine, that of the carrier. No operation, peer or stream has one. Methods are safe

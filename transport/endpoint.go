@@ -56,6 +56,7 @@ func New(d core.Driver, c Config) (*Endpoint, error) {
 	if err := d.Start(host, e.notify); err != nil {
 		return fail(err)
 	}
+	e.report("open")
 	return e, nil
 }
 
@@ -138,6 +139,7 @@ func (e *Endpoint) Stats() (s Stats, err error) {
 // must have been waited for. Acknowledgements of what has come are sent, but not again if they are lost: a peer whose
 // operation must succeed should hear of it by a message before this end closes. Shutdown ends with grace.
 func (e *Endpoint) Close() error {
+	e.report("closing")
 	e.do(func(core.Time) {
 		e.closed = true
 		for i := range e.pending {
