@@ -19,7 +19,7 @@ const Version = "0.1.0"
 // revision says nothing of a dirty tree.
 //
 //go:embed go.mod go.sum *.go cmd/*/*.go compare/*.go compare/*/*.go compare/*/*/*.go congestion/*.go congestion/*/*.go
-//go:embed emulator/*.go emulator/*/*.go spray/*.go spray/*/*.go transport/*.go transport/*/*.go transport/*/*.s transport/*/*/*.go compare/scenario/builtin/*.yaml compare/report/page/*
+//go:embed emulator/*.go emulator/*/*.go emulator/*/*/*.go spray/*.go spray/*/*.go transport/*.go transport/*/*.go transport/*/*.s transport/*/*/*.go compare/scenario/builtin/*.yaml compare/report/page/*
 var source embed.FS
 
 // SourceHash returns the SHA-256 of all source files that take part in a build, tests left out, as
