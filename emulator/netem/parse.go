@@ -366,6 +366,9 @@ func (p *parser) slot() {
 func (p *parser) agree() {
 	q := &p.params
 	named := func(option string) int { return p.seen[option] - 1 }
+	if q.Gap > 0 && p.seen["reorder"] == 0 { // an example of the manual, which tc refuses and the kernel means so
+		q.Reorder, p.seen["reorder"] = 1, p.seen["gap"]
+	}
 	switch {
 	case q.Reorder > 0 && q.Delay == 0 && q.Jitter == 0:
 		p.fail(named("reorder"), "nothing to overtake without a delay; expected one as delay 10ms")

@@ -72,6 +72,28 @@ func TestLinesOfTheManual(t *testing.T) {
 	}
 }
 
+// TestExamplesOfTheManual has every netem line of the section EXAMPLES in the newest tc-netem(8) known, of iproute2 6.15.
+func TestExamplesOfTheManual(t *testing.T) {
+	for _, c := range []struct{ line, canonical string }{
+		{"delay 100ms", "delay 100ms"},
+		{"delay 100ms 10ms 25%", "delay 100ms 10ms 25%"},
+		{"delay 100ms 20ms distribution normal", "delay 100ms 20ms distribution normal"},
+		{"loss 0.1%", "loss 0.1%"},
+		{"duplicate 1%", "duplicate 1%"},
+		{"loss 0.3% 25%", "loss 0.3% 25%"},
+		{"gap 5 delay 10ms", "delay 10ms reorder 100% gap 5"}, // "every 5th packet is sent immediately"
+		{"delay 10ms reorder 25% 50%", "delay 10ms reorder 25% 50%"},
+		{"delay 100ms 75ms", "delay 100ms 75ms"},
+		{"delay 10ms 100ms", "delay 10ms 100ms"},
+		{"rate 5kbit 20 100 5", "rate 5000bit 20 100 5"},
+		{"delay 200ms 10ms distribution normal", "delay 200ms 10ms distribution normal"},
+	} {
+		p, err := Parse("netem "+c.line, nil)
+		require.NoError(t, err, c.line)
+		require.Equal(t, c.canonical, p.String(), c.line)
+	}
+}
+
 func TestErrorsPointAtTheWord(t *testing.T) {
 	bad := []struct {
 		line string
@@ -105,7 +127,8 @@ func TestErrorsPointAtTheWord(t *testing.T) {
 		{"loss 1% drop 2%", 3, "given before"},
 		{"ecn", 1, "nothing is lost"},
 		{"reorder 25%", 1, "nothing to overtake"},
-		{"delay 1ms gap 5", 3, "a gap without reordering"},
+		{"gap 5", 1, "nothing to overtake"},
+		{"delay 1ms gap 5 reorder 0%", 3, "a gap without reordering"},
 		{"delay 1ms reorder 5% gap 0", 6, "not a distance"},
 		{"corrupt all", 2, "not a share"},
 		{"limit 0", 2, "not a number of packets"},

@@ -23,7 +23,7 @@ func boot(t *testing.T, environment string) string {
 	qemu := exec.CommandContext(t.Context(), "qemu-system-x86_64", "-accel", "tcg,thread=single,tb-size=256", "-icount", "shift=1,sleep=off", "-cpu", "qemu64",
 		"-m", "768", "-smp", "1", "-nodefaults", "-no-user-config", "-display", "none", "-serial", "file:"+console, "-no-reboot",
 		"-kernel", filepath.Join(dir, "vmlinux"), "-initrd", filepath.Join(dir, "initrd"),
-		"-append", "console=ttyS0 quiet panic=-1 mitigations=off nokaslr "+environment)
+		"-append", "console=ttyS0 quiet panic=-1 mitigations=off nokaslr tsc=reliable clocksource=tsc no_timer_check "+environment)
 	qemu.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	complaints, err := qemu.CombinedOutput()
 	text, _ := os.ReadFile(console)

@@ -42,7 +42,9 @@ func TestInGuest(t *testing.T) {
 			line += " seed " + strconv.Itoa(seed)
 		}
 		p.netem(line)
+		begun := time.Now()
 		tr := p.measure(t, n, k.gap)
+		fmt.Printf("took\t%s\t%v\n", k.name, time.Since(begun))
 		if p.seeds {
 			fmt.Printf("figure\t%s\tset\t%d\t%d\n", k.name, set(tr), n)
 		}
@@ -137,7 +139,9 @@ func (p *probe) measure(t *testing.T, n int, gap int64) *trace {
 	begin := time.Now().UnixNano()
 	for i := range n {
 		if gap > 0 {
-			time.Sleep(time.Duration(begin + int64(i)*gap - time.Now().UnixNano()))
+			rest := unix.NsecToTimespec(begin + int64(i)*gap)
+			for unix.ClockNanosleep(unix.CLOCK_REALTIME, unix.TIMER_ABSTIME, &rest, nil) == unix.EINTR {
+			}
 		}
 		number(p.frame, i)
 		tr.sent[i] = time.Now().UnixNano()
