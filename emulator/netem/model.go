@@ -214,7 +214,8 @@ func (m *Model) delay() Time {
 
 // draw is the kernel's tabledist: whole nanoseconds, without a table uniform in the range. The kernel takes the
 // remainder of the random number, whose low bits know nothing of the number before, so its correlation of delays
-// has no effect. With a correlation the high bits decide here; without one everything is as in the kernel.
+// has no effect (emulator/netem/kernel has measured it). With a correlation the high bits decide here; without one everything
+// is as in the kernel.
 func draw(mean, deviation Time, t *Table, c *correlated, g *generator) Time {
 	mu, sigma := int64(mean/instant.Nanosecond), int64(deviation/instant.Nanosecond)
 	if sigma == 0 {

@@ -326,9 +326,9 @@ func TestTables(t *testing.T) {
 		}
 		theirs, err := ReadTable(name, strings.NewReader(string(file)))
 		require.NoError(t, err)
-		slices.Sort(theirs.Draws)
-		for _, i := range []int{41, 410, 1024, 2048, 3072, 3686, 4000} {
-			require.InDelta(t, theirs.Draws[i], table.Draws[i], 100, "%s: draw %d", name, i)
+		require.Len(t, theirs.Draws, len(table.Draws))
+		for i := range theirs.Draws {
+			require.InDelta(t, theirs.Draws[i], table.Draws[i], 2, "%s: draw %d, rounding apart", name, i)
 		}
 	}
 	_, err := ReadTable("x.dist", strings.NewReader("# a\n1 2 x\n"))

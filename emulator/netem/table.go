@@ -24,26 +24,30 @@ const (
 )
 
 // builtIn computes the tables that iproute2 keeps as files, by the definitions there (netem/normal.c, pareto.c,
-// paretonormal.c): the quantiles of a normal distribution; those of a Pareto distribution of shape 3, moved to mean 0;
-// and a quarter of the first with three quarters of the second.
+// paretonormal.c): the quantiles of a normal distribution; those of a Pareto distribution of shape 3, moved to mean 0; and
+// a quarter of the first with three quarters of the second. The tails end as they do there: 16 bits hold four deviations,
+// and the Pareto distribution is cut off before it is mixed.
 func builtIn(name string) *Table {
-	var at func(u float64) float64
-	pareto := func(u float64) float64 { return (math.Pow(1-u, -1.0/3) - 1.5) * 4 / 3 }
-	normal := func(u float64) float64 { return math.Sqrt2 * math.Erfinv(2*u-1) }
+	normal := func(i int) float64 { // the last x that the distribution function maps to 4i of 16384
+		return math.Round(math.Sqrt2 * math.Erfinv(2*(float64(i)+0.125)/builtDraws-1) * tableScale)
+	}
+	pareto := func(i int) float64 {
+		return math.Round(min((math.Pow(1-float64(i)/builtDraws, -1.0/3)-1.5)*4/3*tableScale, math.MaxInt16))
+	}
+	var at func(i int) float64
 	switch name {
 	case "normal":
 		at = normal
 	case "pareto":
 		at = pareto
 	case "paretonormal":
-		at = func(u float64) float64 { return 0.25*normal(u) + 0.75*pareto(u) }
+		at = func(i int) float64 { return math.Trunc((normal(i) + 3*pareto(i)) / 4) }
 	default:
 		return nil
 	}
 	t := &Table{Name: name, Draws: make([]int16, builtDraws)}
 	for i := range t.Draws {
-		u := (float64(i) + 0.5) / builtDraws
-		t.Draws[i] = int16(min(max(math.Round(at(u)*tableScale), math.MinInt16), math.MaxInt16))
+		t.Draws[i] = int16(min(max(at(i), math.MinInt16), math.MaxInt16))
 	}
 	return t
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/weft-transport/weft/congestion"
 	"github.com/weft-transport/weft/transport/core"
 	"github.com/weft-transport/weft/transport/instant"
 )
@@ -24,7 +25,7 @@ func TestUnderNetem(t *testing.T) {
 		count int      // of messages of 100 packets
 		check func(t *testing.T, sent, got core.Counters, marked uint64)
 	}{
-		{"delay", []string{"root netem delay 2ms limit 10000"}, 20, func(t *testing.T, sent, got core.Counters, _ uint64) {
+		{"delay", []string{"root netem delay 2ms limit 10000"}, 20, func(t *testing.T, _, got core.Counters, _ uint64) {
 			require.EqualValues(t, 2000, got.Delivered)
 		}},
 		{"loss", []string{"root netem delay 2ms loss 3% limit 10000"}, 20, func(t *testing.T, sent, _ core.Counters, _ uint64) {
@@ -68,6 +69,11 @@ func TestUnderNetem(t *testing.T) {
 					return Fate{}
 				}
 				u.BaseRTT = 4 * instant.Millisecond
+				u.RTO.Init, u.RTO.Max = 200*instant.Millisecond, instant.Second // the guest is slow
+				if v.name == "RED" {                                            // a controller that marks move, on a link that it holds to be five times as fast
+					u.NewController, _, _ = congestion.Registry.Make("nscc", nil)
+					u.LineRateBps = 100e6
+				}
 			})
 			move(t, ends[0], ends[1], v.count, 100*1024)
 			var sent, got core.Counters

@@ -75,6 +75,16 @@ func losses(t *trace) []figure {
 		share("bursts of one", alone, bursts), share("bursts longer than 5", long, bursts)}
 }
 
+func firstArrivals(t *trace) []figure {
+	n := 0
+	for _, came := range t.came()[:300] {
+		if came {
+			n++
+		}
+	}
+	return []figure{{"arrived of the first 300", float64(n), 300}}
+}
+
 // set is a number that two traces share if the same packets arrived in both.
 func set(t *trace) uint32 {
 	sum := crc32.NewIEEE()

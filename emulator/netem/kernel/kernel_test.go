@@ -24,11 +24,9 @@ var count = flag.Int("count", 3000, "packets a case in the guest")
 // run is what the model makes of a case.
 func run(t testing.TB, k kase, n int) *trace {
 	line := withLimit(k.line)
-	if strings.HasPrefix(line, "delay 100ms 20ms") {
-		line = strings.Replace(line, "limit", "order free limit", 1)
-	}
 	p, err := netem.Parse(line, nil)
 	require.NoError(t, err)
+	p.FreeOrder = true // as the kernel has it
 	m := netem.New(p, seed)
 	tr := &trace{sent: make([]int64, n), bytes: packetBytes}
 	drain := func(now netem.Time) {
@@ -104,13 +102,21 @@ const deviations = 4.5
 func compare(t *testing.T, kernel *measured, n int) {
 	t.Logf("| line | figure | theory | kernel | model | required, kernel and model |")
 	for _, k := range cases() {
+		if kernel != nil {
+			if f, ok := kernel.figures[k.name]["set"]; ok {
+				n = int(f.trials)
+			}
+		}
 		tr := run(t, k, n)
 		ours := k.figures(tr, 0)
 		theirs := map[string]figure{}
 		if kernel != nil {
 			theirs = kernel.figures[k.name]
+			if theirs == nil && strings.Contains(k.line, "seed") && kernel.figures["loss"]["set"].trials == 0 {
+				continue // a kernel before 6.6
+			}
 			require.NotEmpty(t, theirs, "%s: the kernel has no figures", k.name)
-			if f, ok := theirs["set"]; ok && k.exact && int(f.trials) == n {
+			if f, ok := theirs["set"]; ok && k.exact {
 				require.EqualValues(t, f.value, set(tr), "%s: with seed %d, the packets that arrive are not those of the kernel", k.line, seed)
 			}
 		}
