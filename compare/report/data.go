@@ -47,6 +47,8 @@ type ScenarioInfo struct {
 	Column string `json:"column,omitempty"`
 	// IdealJob is what the host with the most to send or to receive would take alone, in ns; nil: unknown.
 	IdealJob *float64 `json:"ideal_job_ns,omitempty"`
+	// Also names further tables of the family: jain, lost, queue, beside, spurious.
+	Also []string `json:"also,omitempty"`
 	// CapacityBps is the most payload that fabric and workload could deliver, in bit/s; nil: unknown.
 	CapacityBps *float64 `json:"capacity_bps,omitempty"`
 }

@@ -48,7 +48,7 @@ func (a artist) eachFigure(v *view, do func(b *block, owner string, f *figure) e
 				}
 			}
 		}
-		if g := newGrid(blocks); g != nil {
+		for _, g := range newGrids(blocks) {
 			if err := do(blocks[0], familyTitle(blocks), a.grid(g)); err != nil {
 				return err
 			}

@@ -5,17 +5,65 @@ import (
 
 	"github.com/weft-transport/weft/compare"
 	"github.com/weft-transport/weft/compare/report/draw"
-	"github.com/weft-transport/weft/compare/stats/estimate"
 )
 
-// A grid sets the protocols of a family against its scenarios: every cell is a job time over its ideal.
+// A grid sets the protocols of a family against its scenarios, by one measure.
 type grid struct {
 	blocks []*block
 	rows   []*row // one for every label
+	gridMeasure
 }
 
-// newGrid returns nil unless two or more scenarios are columns of one table.
-func newGrid(blocks []*block) *grid {
+// A gridMeasure is what the cells of a grid show.
+type gridMeasure struct {
+	title, caption string
+	// of writes the cell of a protocol, which the block has, with a colour from 0 (best) to 1 and beyond.
+	of           func(b *block, r *row) (text string, shade float64)
+	least, worst string // what the colours 0 and 1 stand for
+}
+
+const (
+	unfinished  = "unfinished"
+	gridName    = "job time over ideal"
+	gridCaption = "Job time over the ideal one (what the busiest host's bytes take on an idle, whole fabric), geometric mean over seeds; 1 is perfect, lower is better. The darkest colour is twice the ideal time and more; unfin.: not all flows finished."
+)
+
+// gridMeasures are the tables that a family may have, by the words of ScenarioInfo.Also; "" is the one that each has.
+var gridMeasures = map[string]gridMeasure{
+	"": {gridName, gridCaption, overIdealCell, "1", "2"},
+	"jain": {"Jain's index", "Fairness of goodput over flows, (sum x)²/(n sum x²), geometric mean over seeds; 1 is perfect, higher is better. The darkest colour is 0.5 and less.", func(b *block, r *row) (string, float64) {
+		jain := r.typical(func(run *compare.Run) *float64 { return run.Goodput.Jain }).Value
+		if jain == nil {
+			return none, 1
+		}
+		return fmt.Sprintf("%.3f", *jain), 2 * (1 - *jain)
+	}, "1", "0.5"},
+	"lost": {"trimmed or dropped", "Packets trimmed or dropped by queues, of data packets sent; lower is better. The darkest colour is a quarter and more.", func(b *block, r *row) (string, float64) {
+		share := r.share(func(run *compare.Run) float64 { return float64(run.Trimmed + run.Dropped.Queue) }, dataSent)
+		return fmt.Sprintf("%.1f%%", 100*share), 4 * share
+	}, "0", "25 %"},
+	"queue": {"longest queue", "Longest queue of any switch port in any seed; lower is better. The darkest colour is 1 MB and more.", func(b *block, r *row) (string, float64) {
+		longest := r.most(func(run *compare.Run) float64 { return run.QueueBytes.Max })
+		return Bytes(longest), longest / 1e6
+	}, "0", "1 MB"},
+	"beside": {"what stands beside", "Mean completion time of the flows beside, over the ideal one, geometric mean over seeds; 1 is perfect, lower is better. The darkest colour is twice the ideal time and more.", func(b *block, r *row) (string, float64) {
+		if len(b.beside) == 0 {
+			return none, 0
+		}
+		slowdown := r.typical(slowdownOf(b.beside[0])).Value
+		if slowdown == nil {
+			return unfinished, 1
+		}
+		return fmt.Sprintf("%.2f", *slowdown), *slowdown - 1
+	}, "1", "2"},
+	"spurious": {"needless retransmissions", "Packets sent again that had arrived, of data packets sent; lower is better. The darkest colour is a tenth and more.", func(b *block, r *row) (string, float64) {
+		share := r.share(spurious, dataSent)
+		return fmt.Sprintf("%.2f%%", 100*share), 10 * share
+	}, "0", "10 %"},
+}
+
+// newGrids returns nothing unless two or more scenarios are columns of one table.
+func newGrids(blocks []*block) (all []*grid) {
 	if len(blocks) < 2 {
 		return nil
 	}
@@ -24,41 +72,41 @@ func newGrid(blocks []*block) *grid {
 			return nil
 		}
 	}
-	return &grid{blocks: blocks, rows: (&sweep{blocks: blocks}).rows()}
+	rows := (&sweep{blocks: blocks}).rows()
+	for _, name := range append([]string{""}, blocks[0].info.Also...) {
+		if m, known := gridMeasures[name]; known {
+			all = append(all, &grid{blocks, rows, m})
+		}
+	}
+	return all
 }
 
-// overIdeal is the job time of a protocol over the ideal one of the scenario; no Value where flows did not
-// finish.
-func (b *block) overIdeal(label string) estimate.Ratio {
-	r := b.labelled(label)
-	if r == nil {
-		return estimate.Ratio{}
-	}
-	return r.typical(func(run *compare.Run) *float64 {
+// overIdealCell is the job time of a protocol over the ideal one of the scenario.
+func overIdealCell(b *block, r *row) (string, float64) {
+	over := r.typical(func(run *compare.Run) *float64 {
 		if run.JCT == nil {
 			return nil
 		}
 		over := *run.JCT / *b.info.IdealJob
 		return &over
 	})
+	if over.Value == nil {
+		return unfinished, 1
+	}
+	return fmt.Sprintf("%.2f", *over.Value), *over.Value - 1
 }
 
 // cell writes a value, or why there is none.
-func (b *block) cell(label string) string {
-	switch g := b.overIdeal(label); {
-	case g.Value != nil:
-		return fmt.Sprintf("%.2f", *g.Value)
-	case b.labelled(label) == nil:
-		return "-"
+func (g *grid) cell(b *block, label string) (text string, shade float64) {
+	if r := b.labelled(label); r != nil {
+		return g.of(b, r)
 	}
-	return "unfinished"
+	return none, 1
 }
-
-const gridCaption = "Job time over the ideal one (what the busiest host's bytes take on an idle, whole fabric), geometric mean over seeds; 1 is perfect, lower is better."
 
 // grid writes the table of a family.
 func (t *tableWriter) grid(g *grid) {
-	t.title(familyTitle(g.blocks) + ": job time over ideal")
+	t.title(familyTitle(g.blocks) + ": " + g.title)
 	t.line("")
 	table := &textTable{columns: []column{{head: "protocol", left: true}}}
 	for _, b := range g.blocks {
@@ -67,7 +115,8 @@ func (t *tableWriter) grid(g *grid) {
 	for _, r := range g.rows {
 		cells := []string{r.label}
 		for _, b := range g.blocks {
-			cells = append(cells, b.cell(r.label))
+			text, _ := g.cell(b, r.label)
+			cells = append(cells, text)
 		}
 		table.add(cells...)
 	}
@@ -75,24 +124,28 @@ func (t *tableWriter) grid(g *grid) {
 	t.line("")
 }
 
-// grid draws the table with a colour for each cell: from 1 to twice the ideal and beyond.
+// grid draws the table with a colour for each cell.
 func (a artist) grid(g *grid) *figure {
-	chart := draw.CellChart{Title: "Job time over ideal", Format: func(v float64) string { return fmt.Sprintf("%.2g", 1+v) }}
+	title := titleCase(g.title)
+	chart := draw.CellChart{Title: title, Format: func(v float64) string {
+		if v <= 0 {
+			return g.least
+		}
+		return g.worst
+	}}
 	for _, b := range g.blocks {
 		chart.Columns = append(chart.Columns, b.info.Column)
 	}
 	for _, r := range g.rows {
 		row := draw.CellRow{Label: r.label}
 		for _, b := range g.blocks {
-			cell := draw.Cell{Text: b.cell(r.label), Value: 1}
-			if v := b.overIdeal(r.label).Value; v != nil {
-				cell.Value = *v - 1
-			} else if b.labelled(r.label) != nil {
-				cell.Text = "unfin."
+			text, shade := g.cell(b, r.label)
+			if text == unfinished {
+				text = "unfin."
 			}
-			row.Cells = append(row.Cells, cell)
+			row.Cells = append(row.Cells, draw.Cell{Text: text, Value: shade})
 		}
 		chart.Rows = append(chart.Rows, row)
 	}
-	return newFigure("bars", "grid", "Job time over ideal", gridCaption+" The darkest colour is twice the ideal time and more; unfin.: not all flows finished.", chart.SVG())
+	return newFigure("bars", "grid", title, g.caption, chart.SVG())
 }

@@ -35,10 +35,14 @@ func gridData() Data {
 func TestGridIsTheTableOfAFamily(t *testing.T) {
 	d := gridData()
 	v := newView(&d)
-	g := newGrid(families(v.blocks)[0])
-	require.NotNil(t, g)
-	require.Equal(t, []string{"2.00", "2.00", "3.00", "unfinished"}, []string{g.blocks[0].cell("a"), g.blocks[1].cell("a"), g.blocks[0].cell("b"), g.blocks[1].cell("b")})
-	require.Equal(t, "-", g.blocks[0].cell("c"))
+	all := newGrids(families(v.blocks)[0])
+	require.Len(t, all, 1)
+	text := func(column int, label string) string {
+		cell, _ := all[0].cell(all[0].blocks[column], label)
+		return cell
+	}
+	require.Equal(t, []string{"2.00", "2.00", "3.00", "unfinished"}, []string{text(0, "a"), text(1, "a"), text(0, "b"), text(1, "b")})
+	require.Equal(t, "-", text(0, "c"))
 
 	var out strings.Builder
 	require.NoError(t, Table(&out, d, Wide))
@@ -54,7 +58,29 @@ func TestGridIsTheTableOfAFamily(t *testing.T) {
 func TestGridWantsTwoScenariosWithIdeals(t *testing.T) {
 	d := gridData()
 	blocks := newView(&d).blocks
-	require.Nil(t, newGrid(blocks[:1]))
+	require.Nil(t, newGrids(blocks[:1]))
 	blocks[1].info.IdealJob = nil
-	require.Nil(t, newGrid(blocks))
+	require.Nil(t, newGrids(blocks))
+}
+
+// A family may have further tables, of the same rows and columns.
+func TestGridsOfFurtherMeasures(t *testing.T) {
+	d := gridData()
+	for i := range d.Scenarios {
+		d.Scenarios[i].Also = []string{"jain", "lost", "queue", "beside", "spurious", "unknown to this version"}
+	}
+	half := 0.5
+	for i := range d.Runs {
+		r := &d.Runs[i]
+		r.DataPacketsSent, r.Trimmed, r.Dropped.Queue, r.Spurious, r.QueueBytes.Max, r.Goodput.Jain = 200, 9, 1, 3, float64(1000*(1+r.Seed)), &half
+	}
+	all := newGrids(families(newView(&d).blocks)[0])
+	require.Len(t, all, 6)
+	for i, want := range []string{"2.00", "0.500", "5.0%", "2.00KB", "-", "1.50%"} {
+		text, _ := all[i].cell(all[i].blocks[0], "a")
+		require.Equal(t, want, text, all[i].title)
+	}
+	var out strings.Builder
+	require.NoError(t, Build(&out, d))
+	require.Contains(t, out.String(), "Jain&#39;s index")
 }

@@ -174,8 +174,8 @@ func families(blocks []*block) [][]*block {
 // section makes one section of the page.
 func (a artist) section(blocks []*block, ids map[*block]string, f found) *pageSection {
 	s := &pageSection{ID: "f" + ids[blocks[0]], Title: blocks[0].title()}
-	if g := newGrid(blocks); g != nil {
-		s.Sweeps, s.Title = []*figure{a.grid(g)}, familyTitle(blocks)
+	for _, g := range newGrids(blocks) {
+		s.Sweeps, s.Title = append(s.Sweeps, a.grid(g)), familyTitle(blocks)
 	}
 	if swept := newSweep(blocks); swept != nil {
 		blocks, s.Sweeps = swept.blocks, a.sweeps(swept)

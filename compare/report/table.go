@@ -33,7 +33,7 @@ func Table(w io.Writer, d Data, width int) error {
 		t.block(b, marks)
 	}
 	for _, blocks := range families(v.blocks) {
-		if g := newGrid(blocks); g != nil {
+		for _, g := range newGrids(blocks) {
 			t.grid(g)
 		}
 	}

@@ -7,7 +7,10 @@ import (
 )
 
 // dice are the draws of one case.
-type dice struct{ *rand.Rand }
+type dice struct {
+	*rand.Rand
+	pair *Pair // under UET with these; nil: as drawn
+}
 
 // chance is true with probability p.
 func (d dice) chance(p float64) bool { return d.Float64() < p }

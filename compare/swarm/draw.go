@@ -17,6 +17,7 @@ type Case struct {
 	Bytes  bool   // messages carry real bytes
 
 	setting *runner.Setting
+	pair    *Pair // that the case is about; nil: none
 }
 
 // tries is how many draws of one number may contradict themselves, each more likely to fit than
@@ -26,10 +27,12 @@ const tries = 40
 // Draw makes case number n of a swarm. Draws that contradict themselves (a buffer that does not hold
 // its headroom, an oversubscription that divides no leaf) are refused by the scenario reader and drawn again; the
 // error is that of the last one, if none fits.
-func Draw(seed uint64, n int) (*Case, error) {
+func Draw(seed uint64, n int) (*Case, error) { return draw(seed, n, nil) }
+
+func draw(seed uint64, n int, pair *Pair) (*Case, error) {
 	var err error
 	for try := range tries {
-		d := dice{rand.New(rand.NewPCG(seed, uint64(n)<<8|uint64(try)))}
+		d := dice{rand.New(rand.NewPCG(seed, uint64(n)<<8|uint64(try))), pair}
 		c := &Case{Seed: seed, Number: n, Bytes: d.chance(0.6)}
 		c.Text = d.scenario(n)
 		if c.setting, err = settle(c.Text); err == nil {

@@ -11,7 +11,7 @@ import (
 
 // protocol draws a SPEC, and says which flow control its class has: "none", "pfc" or "credit".
 func (d dice) protocol() (text, control string) {
-	if d.chance(0.5) {
+	if d.pair != nil || d.chance(0.5) {
 		return d.uet()
 	}
 	return d.roce()
@@ -26,9 +26,13 @@ func (d dice) uet() (text, control string) {
 		// Going back at line rate fills the queue with packets behind the gap; the missing one may never pass.
 		controller = "nscc"
 	}
+	sprayer := pick(d, append(spray.Registry.Names(), "reps")...)
+	if d.pair != nil {
+		mode, controller, sprayer = "rud", d.pair.Controller, d.pair.Sprayer
+	}
 	s.set("mode", mode)
 	s.set("congestion", controller)
-	s.set("spray", pick(d, append(spray.Registry.Names(), "reps")...))
+	s.set("spray", sprayer)
 	s.set("rto", pick(d, "tuned", "tuned", "spec"))
 	s.set("loss", pick(d, "order", "order", "nack", "time", "entropy", "rto"))
 	if d.chance(0.2) {

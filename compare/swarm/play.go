@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"regexp"
 
 	"github.com/weft-transport/weft/compare/capture"
 	"github.com/weft-transport/weft/compare/rocev2"
@@ -23,8 +24,15 @@ func (c *Case) Play(ctx context.Context) (*runner.Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	r, err := c.setting.Run(ctx, c.entry(), c.runSeed(), runner.Options{Flows: true, Times: true, Check: true, Bytes: c.Bytes, Wrap: match.Watch, Pcap: c.capture()})
+	limits, err := c.limits()
+	if err != nil {
+		return nil, err
+	}
+	wrap := func(host int, s core.Stack) core.Stack { return match.Watch(host, limits.watch(s)) }
+	r, err := c.setting.Run(ctx, c.entry(), c.runSeed(), runner.Options{Flows: true, Times: true, Check: true, Bytes: c.Bytes, Wrap: wrap, Pcap: c.capture()})
 	switch {
+	case limits != nil && limits.err != nil:
+		return nil, fmt.Errorf("%s: %w", c.entry().Label, limits.err)
 	case match.Err() != nil:
 		return nil, fmt.Errorf("%s: %w", c.entry().Label, match.Err())
 	case err != nil:
@@ -53,6 +61,9 @@ func (c *Case) runSeed() uint64 { return c.setting.Scenario.Seeds.List[0] }
 
 // Repeat is the command that plays this case alone.
 func (c *Case) Repeat() string {
+	if c.pair != nil {
+		return fmt.Sprintf("go test ./compare/swarm -run 'TestPairs/all/^%s$/^%s$' -v -seed %d -only %d", regexp.QuoteMeta(c.pair.Controller), c.pair.Sprayer, c.Seed, c.Number)
+	}
 	return fmt.Sprintf("go test ./compare/swarm -run 'TestSwarm$' -v -seed %d -only %d", c.Seed, c.Number)
 }
 
