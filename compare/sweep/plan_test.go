@@ -47,7 +47,7 @@ var wrongPlans = []struct{ from, to, want string }{
 	{"grid:", "grids:", `small.yaml:5:1: unknown field "grids"; expected one of scenario, set, protocols, seeds, grid, zip`},
 	{"scenario: permutation\n", "", `small.yaml:1:1: scenario: is missing; expected a built-in scenario, a family or a YAML file`},
 	{"permutation", "[permutation]", `small.yaml:1:1: scenario: is a list; expected the name of a scenario or a YAML file`},
-	{"permutation", "permutations", `small.yaml:1:11: scenario: permutations: there is no built-in scenario of this name (did you mean permutation?); expected one of ablation, allreduce, degraded, `},
+	{"permutation", "permutations", `small.yaml:1:11: scenario: permutations: there is no built-in scenario of this name (did you mean permutation?); expected one of ablation, allreduce, `},
 	{"permutation", "no.yaml", `small.yaml:1:11: scenario: no.yaml: cannot read no.yaml: no such file or directory`},
 	{"[16KiB, 32KiB, 64KiB]", "16KiB", `small.yaml:6:18: grid.workload.size: is "16KiB"; expected a list of values, such as [256KiB, 1MiB]`},
 	{"[16KiB, 32KiB, 64KiB]", "[]", `small.yaml:6:3: grid.workload.size: is an empty list; expected a list of values, such as [256KiB, 1MiB]`},
