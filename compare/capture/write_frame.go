@@ -55,6 +55,8 @@ type Framer struct {
 	Memory   func(core.Addr) core.Memory // of the owners of payloads; virtual payloads are zeros
 	Overhead int64                       // bytes on the wire that are not in core.Packet.Bytes, for the size of trimmed packets
 	Control  core.Class                  // the class of acknowledgements and the like
+	// IP returns the whole IP packet, for fabrics that carry those of other programs; nil: this Framer makes them.
+	IP func(*core.Packet) []byte
 
 	header encap.Header
 	frame  []byte
@@ -63,6 +65,12 @@ type Framer struct {
 // Frame makes the frame of a packet that crosses a link between two nodes, having passed so many switches before;
 // wireBytes is its size there, which matters for trimmed packets only. The frame is valid until the next call.
 func (f *Framer) Frame(p *core.Packet, from, to, switches int, wireBytes int64) []byte {
+	if f.IP != nil {
+		f.ethernet(from, to, typeIPv4)
+		f.frame = append(f.frame, f.IP(p)...)
+		f.pad()
+		return f.frame
+	}
 	kind := encap.UETUDP
 	if p.Proto == core.ProtoRoCE {
 		kind = encap.RoCE

@@ -6,13 +6,8 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"strings"
-	"sync"
 	"time"
-
-	"github.com/alecthomas/kong"
 
 	"github.com/weft-transport/weft/compare/scenario"
 	"github.com/weft-transport/weft/emulator/netns"
@@ -25,6 +20,8 @@ type emulateCmd struct {
 	Down emulateDownCmd `cmd:"" help:"End the programs of a network and take it away, whatever is left of it."`
 	Exec emulateExecCmd `cmd:"" help:"Run a program on a host of a network that is up."`
 	Run  emulateRunCmd  `cmd:"" help:"Build a network, run programs on its hosts, and take it away when the last of them has ended."`
+
+	Relay emulateRelayCmd `cmd:"" help:"Carry the UDP datagrams of programs through an emulated path; takes no privilege."`
 }
 
 // networkFlags say what is built.
@@ -37,9 +34,11 @@ type networkFlags struct {
 	ECNMax   int64    `name:"ecn-max" help:"Queue from which ecn-p of packets are marked, in bytes; 0: three times ecn-min." default:"0"`
 	ECNP     float64  `name:"ecn-p" help:"Share of packets that are marked at ecn-max." default:"0.1"`
 	Unshaped bool     `help:"Links as fast as the machine, instead of the scenario's rates."`
+	Netem    []string `help:"Impairments of links, as tc netem writes them, instead of the scenario's: of every link, in each direction, or with LINK= of those that are called so (a pattern, as leaf0-spine*). Repeatable." placeholder:"[LINK=]LINE" sep:"none"`
 }
 
-func (f *networkFlags) plan() (*netns.Plan, error) {
+// scenario reads the scenario and checks what all carriers need.
+func (f *networkFlags) scenario() (*scenario.Scenario, error) {
 	all, err := scenario.Load(f.Scenario, scenario.Options{Set: f.Set})
 	if err != nil {
 		return nil, errUsage{err}
@@ -56,12 +55,46 @@ func (f *networkFlags) plan() (*netns.Plan, error) {
 	case f.ECNP <= 0 || f.ECNP > 1:
 		return nil, errUsage{fmt.Errorf("--ecn-p %v: expected a share above 0, at most 1", f.ECNP)}
 	}
-	p, err := netns.NewPlan(all[0].Fabric.Network, netns.Options{
+	for _, text := range f.Netem {
+		if err := all[0].Fabric.SetNetem(text); err != nil {
+			return nil, errUsage{fmt.Errorf("--netem: %w", err)}
+		}
+	}
+	return all[0], nil
+}
+
+// kernelPlan is the plan of a network that the kernel plays.
+func (f *networkFlags) kernelPlan(s *scenario.Scenario) (*netns.Plan, error) {
+	p, err := netns.NewPlan(s.Fabric.Network, netns.Options{
 		Name: f.Name, QueueBytes: f.Queue, ECNMin: f.ECNMin, ECNMax: f.ECNMax, ECNP: f.ECNP, Shape: !f.Unshaped})
 	if err != nil {
 		return nil, errUsage{err}
 	}
+	for _, what := range notForKernels(s) {
+		p.Notes = append(p.Notes, what+" of the scenario: not played by namespaces, but by weft emulate run --carrier live")
+	}
 	return p, nil
+}
+
+func (f *networkFlags) plan() (*netns.Plan, error) {
+	s, err := f.scenario()
+	if err != nil {
+		return nil, err
+	}
+	return f.kernelPlan(s)
+}
+
+// notForKernels lists what a scenario has and namespaces do not play.
+func notForKernels(s *scenario.Scenario) (all []string) {
+	if len(s.Faults) > 0 {
+		all = append(all, "faults on schedule")
+	}
+	for _, l := range s.Fabric.LossByLink() {
+		if l.Netem = ""; !l.IsZero() {
+			return append(all, "losses that are not netem's")
+		}
+	}
+	return all
 }
 
 type emulatePlanCmd struct{ networkFlags }
@@ -139,140 +172,3 @@ func (c *emulateExecCmd) Run(a *app) error {
 	cmd.Stdin, cmd.Stderr = os.Stdin, a.stderr
 	return cmd.Run()
 }
-
-// An onHost is a program and where it runs: --on h0 'iperf3 -s'.
-type onHost struct{ host, command string }
-
-type onHosts []onHost
-
-// Decode takes two words.
-func (o *onHosts) Decode(ctx *kong.DecodeContext) error {
-	var one onHost
-	if err := ctx.Scan.PopValueInto("host", &one.host); err != nil {
-		return err
-	}
-	if err := ctx.Scan.PopValueInto("command", &one.command); err != nil {
-		return fmt.Errorf("nothing follows %q; expected a command, as in --on h0 'iperf3 -s'", one.host)
-	}
-	*o = append(*o, one)
-	return nil
-}
-
-type emulateRunCmd struct {
-	networkFlags
-	On      onHosts       `help:"Run a command, by the shell, on a host. Repeatable; they begin in this order, and the end of the last one is the end of all." placeholder:"HOST COMMAND"`
-	Stagger time.Duration `help:"Between the beginnings of two commands." default:"300ms"`
-	Out     string        `help:"Directory for what the commands say, and the counters of links." default:"out" placeholder:"DIR"`
-	Quiet   bool          `help:"No table of links on standard error while commands run."`
-}
-
-func (c *emulateRunCmd) Run(a *app) (err error) {
-	if len(c.On) == 0 {
-		return errUsage{errors.New("nothing to run; expected --on HOST COMMAND, as in --on h0 'iperf3 -s' --on h1 'iperf3 -c h0'")}
-	}
-	p, err := c.plan()
-	if err != nil {
-		return err
-	}
-	for _, o := range c.On {
-		if _, err := p.Host(o.host); err != nil {
-			return errUsage{err}
-		}
-	}
-	if err := writable("--out", c.Out); err != nil {
-		return err
-	}
-	if err := c.raise(a, p); err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, netns.Stop(context.WithoutCancel(a.ctx), p.Name)) }()
-	return c.play(a, p)
-}
-
-// play runs the commands until the last has ended, and shows what links do meanwhile.
-func (c *emulateRunCmd) play(a *app, p *netns.Plan) error {
-	before, err := p.Counters(a.ctx)
-	if err != nil {
-		return err
-	}
-	ctx, stop := context.WithCancel(a.ctx)
-	defer stop()
-	var running sync.WaitGroup
-	defer running.Wait()
-	defer stop()
-	ended := make(chan error, 1)
-	for i := range c.On {
-		last := i == len(c.On)-1
-		program, err := c.begin(ctx, a, p, i)
-		if err != nil {
-			return err
-		}
-		running.Go(func() {
-			if err := program.wait(); last {
-				ended <- err
-			}
-		})
-		if !last {
-			select {
-			case <-time.After(c.Stagger):
-			case <-ctx.Done():
-			}
-		}
-	}
-	begun := time.Now()
-	table := newLinkTable(p, before)
-	for {
-		select {
-		case err := <-ended:
-			return errors.Join(c.finish(a, p, table, time.Since(begun)), c.verdict(a, err))
-		case <-time.After(time.Second):
-			if !c.Quiet {
-				table.show(a, time.Since(begun))
-			}
-		}
-	}
-}
-
-func (c *emulateRunCmd) verdict(a *app, err error) error {
-	switch {
-	case a.ctx.Err() != nil:
-		return errors.New("interrupted; nothing is left of the network")
-	case err != nil:
-		return fmt.Errorf("%s on %s: %w", c.On[len(c.On)-1].command, c.On[len(c.On)-1].host, err)
-	}
-	return nil
-}
-
-// A started is a program that runs on a host; what it says goes to a file.
-type started struct {
-	cmd  *exec.Cmd
-	file *os.File
-}
-
-// begin starts one command; what the last one says goes to standard output too.
-func (c *emulateRunCmd) begin(ctx context.Context, a *app, p *netns.Plan, i int) (started, error) {
-	ns, err := p.Host(c.On[i].host)
-	if err != nil {
-		return started{}, err
-	}
-	host := strings.TrimPrefix(ns, p.Name+".")
-	file, err := os.Create(filepath.Join(c.Out, fmt.Sprintf("%d-%s.log", i, host)))
-	if err != nil {
-		return started{}, err
-	}
-	var out io.Writer = file
-	if i == len(c.On)-1 {
-		out = io.MultiWriter(a.stdout, file)
-	}
-	cmd, err := netns.Program(ctx, p.Name, host, []string{"sh", "-c", "exec " + c.On[i].command}, out)
-	if err == nil {
-		err = cmd.Start()
-	}
-	if err != nil {
-		file.Close()
-		return started{}, err
-	}
-	return started{cmd, file}, nil
-}
-
-func (s started) wait() error { return errors.Join(s.cmd.Wait(), s.file.Close()) }

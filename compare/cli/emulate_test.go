@@ -36,6 +36,12 @@ func TestEmulateRefuses(t *testing.T) {
 		{"run " + file, "expected --on HOST COMMAND"},
 		{"run " + file + " --on h0", `nothing follows "h0"`},
 		{"run " + file + " --on h7 true", `no host "h7"; expected h0 to h3`},
+		{"run " + file + " --on h0 true --carrier bus", "--carrier"},
+		{"run " + file + " --on h0 true --dilation 0", "expected 0.001"},
+		{"run " + file + " --on h0 true --mtu 100", "expected 576"},
+		{"run " + file + " --on h0 true --pcap-snap 64", "with --pcap FILE"},
+		{"run " + file + " --on h0 true --netem dealy=1ms", "no link is called"},
+		{"plan " + file + " --netem dealy", "--netem: "},
 		{"exec --name nothing h0 -- true", "nothing is not up"},
 		{"down --name Bad", "small letters"},
 	} {

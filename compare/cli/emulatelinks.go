@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -9,35 +10,69 @@ import (
 	"sort"
 	"time"
 
-	"github.com/weft-transport/weft/emulator/netns"
+	weft "github.com/weft-transport/weft"
+	"github.com/weft-transport/weft/compare/campaign"
+	"github.com/weft-transport/weft/emulator/live"
 )
+
+// linkCounts are what a carrier counted at the sending end of a link. What it cannot tell is 0.
+type linkCounts struct {
+	Packets, Bytes, Dropped, Marked uint64
+	Queued, MaxQueued               int64 // bytes, now and at most
+}
 
 // A linkTable shows what links carry while programs run.
 type linkTable struct {
-	plan  *netns.Plan
-	first map[int]netns.Counters // before the programs
-	last  map[int]netns.Counters
+	names []string
+	read  func(ctx context.Context) ([]linkCounts, error)
+	first []linkCounts // before the programs
+	last  []linkCounts
 	at    time.Duration
 }
 
-func newLinkTable(p *netns.Plan, before map[int]netns.Counters) *linkTable {
-	return &linkTable{plan: p, first: before, last: before}
+func newLinkTable(ctx context.Context, names []string, read func(ctx context.Context) ([]linkCounts, error)) (*linkTable, error) {
+	before, err := read(ctx)
+	return &linkTable{names: names, read: read, first: before, last: before}, err
 }
 
 // A linkRow is what one link carried, as results keep it.
 type linkRow struct {
-	Kind    string `json:"kind"` // "link"
-	Link    string `json:"link"`
-	Packets uint64 `json:"packets"`
-	Bytes   uint64 `json:"bytes"`
-	Dropped uint64 `json:"dropped_packets"` // by the queue of its sending end
+	Kind     string `json:"kind"` // "link"
+	Link     string `json:"link"`
+	Packets  uint64 `json:"packets"`
+	Bytes    uint64 `json:"bytes"`
+	Dropped  uint64 `json:"dropped_packets"` // by the queue of its sending end, on its wire, or behind it
+	Marked   uint64 `json:"marked_packets,omitempty"`
+	MaxQueue int64  `json:"max_queue_bytes,omitempty"`
+
+	queued int64
 }
 
-func (t *linkTable) rows(since, until map[int]netns.Counters) []linkRow {
+// A runRow heads the results of weft emulate run.
+type runRow struct {
+	Kind     string         `json:"kind"` // "emulation"
+	Scenario string         `json:"scenario"`
+	Carrier  string         `json:"carrier"`
+	Why      string         `json:"why,omitempty"` // of the carrier
+	Dilation float64        `json:"dilation"`
+	Seed     uint64         `json:"seed,omitempty"`
+	Netem    []string       `json:"netem,omitempty"`
+	Set      []string       `json:"set,omitempty"`
+	Queue    int64          `json:"queue_bytes"`
+	ECNMin   int64          `json:"ecn_min_bytes,omitempty"`
+	ECNMax   int64          `json:"ecn_max_bytes,omitempty"`
+	Commands []string       `json:"commands"`
+	Seconds  float64        `json:"seconds"`
+	Validity *live.Validity `json:"validity"` // null: the kernel keeps its own clock, and does not say how well
+	Version  string         `json:"version"`
+	Source   string         `json:"source"`
+}
+
+func (t *linkTable) rows(since, until []linkCounts) []linkRow {
 	var rows []linkRow
-	for i, name := range t.plan.Links {
+	for i, name := range t.names {
 		a, b := since[i], until[i]
-		rows = append(rows, linkRow{"link", name, b.Packets - a.Packets, b.Bytes - a.Bytes, b.Dropped - a.Dropped})
+		rows = append(rows, linkRow{"link", name, b.Packets - a.Packets, b.Bytes - a.Bytes, b.Dropped - a.Dropped, b.Marked - a.Marked, b.MaxQueued, b.Queued})
 	}
 	sort.SliceStable(rows, func(i, j int) bool { return rows[i].Bytes > rows[j].Bytes })
 	return rows
@@ -45,7 +80,7 @@ func (t *linkTable) rows(since, until map[int]netns.Counters) []linkRow {
 
 // show prints the links that carried most since the last time.
 func (t *linkTable) show(a *app, now time.Duration) {
-	counts, err := t.plan.Counters(a.ctx)
+	counts, err := t.read(a.ctx)
 	if err != nil {
 		return // the next time, or the end, says so
 	}
@@ -61,18 +96,32 @@ func printLinks(w io.Writer, rows []linkRow, span time.Duration, most int) {
 		if i == most || r.Packets == 0 {
 			return
 		}
-		fmt.Fprintf(w, "  %-20s %9.1f Mbit/s %9d packets %7d dropped\n", r.Link, float64(r.Bytes)*8/1e6/span.Seconds(), r.Packets, r.Dropped)
+		fmt.Fprintf(w, "  %-20s %9.1f Mbit/s %9d packets %7d dropped", r.Link, float64(r.Bytes)*8/1e6/span.Seconds(), r.Packets, r.Dropped)
+		if r.MaxQueue > 0 {
+			fmt.Fprintf(w, " %7d marked %8d bytes queued (most %d)", r.Marked, r.queued, r.MaxQueue)
+		}
+		fmt.Fprintln(w)
 	}
 }
 
 // finish keeps what links carried in all.
-func (c *emulateRunCmd) finish(a *app, p *netns.Plan, t *linkTable, span time.Duration) error {
-	counts, err := p.Counters(a.ctx)
+func (c *emulateRunCmd) finish(a *app, n *wallNetwork, t *linkTable, span time.Duration) error {
+	counts, err := t.read(a.ctx)
 	if err != nil {
 		if a.ctx.Err() != nil {
 			return nil
 		}
 		return err
+	}
+	head := runRow{
+		Kind: "emulation", Scenario: n.scenario.Name, Carrier: n.carrier, Why: n.why, Dilation: c.Dilation, Netem: c.Netem, Set: c.Set,
+		Queue: c.Queue, ECNMin: c.ECNMin, ECNMax: c.ECNMax, Seconds: span.Seconds(), Version: weft.Version, Source: campaign.SourceHash(),
+	}
+	for _, o := range c.On {
+		head.Commands = append(head.Commands, o.host+": "+o.command)
+	}
+	if n.fabric != nil {
+		head.Validity, head.Seed = new(n.fabric.Validity()), n.scenario.Seeds.List[0]
 	}
 	rows := t.rows(t.first, counts)
 	file, err := os.Create(filepath.Join(c.Out, "links.jsonl"))
@@ -81,6 +130,9 @@ func (c *emulateRunCmd) finish(a *app, p *netns.Plan, t *linkTable, span time.Du
 	}
 	defer file.Close()
 	out := json.NewEncoder(file)
+	if err := out.Encode(head); err != nil {
+		return err
+	}
 	for i := range rows {
 		if err := out.Encode(&rows[i]); err != nil {
 			return err
@@ -88,5 +140,25 @@ func (c *emulateRunCmd) finish(a *app, p *netns.Plan, t *linkTable, span time.Du
 	}
 	fmt.Fprintf(a.stderr, "in all, %v:\n", span.Round(10*time.Millisecond))
 	printLinks(a.stderr, rows, span, 16)
+	if head.Validity == nil {
+		fmt.Fprintln(a.stderr, "validity: not known; the kernel does not say how late its queues were")
+		return nil
+	}
+	printShaped(a.stderr, head.Validity.Shaped)
+	fmt.Fprintf(a.stderr, "validity: %v\n", head.Validity)
 	return nil
+}
+
+// printShaped sets beside each other what netems were asked for and what packets met.
+func printShaped(w io.Writer, all []live.Shaped) {
+	for i, s := range all {
+		if i == 8 {
+			fmt.Fprintf(w, "  ... and %d links with a netem more\n", len(all)-i)
+			return
+		}
+		if s.Packets > 0 {
+			fmt.Fprintf(w, "  %-20s delay %.0f us (asked %.0f), loss %.3g %% (asked %.3g), %.1f Mbit/s (at most %.1f)\n",
+				s.Link, s.Delay, s.AskedDelay, 100*s.Loss, 100*s.AskedLoss, s.Rate/1e6, float64(s.AskedRate)/1e6)
+		}
+	}
 }

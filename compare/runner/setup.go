@@ -166,8 +166,14 @@ func (set *Setting) fabric(e *scenario.Entry, seeds scenario.SeedSet, check bool
 	if err != nil {
 		return nil, fmt.Errorf("fabric: %w", err)
 	}
-	set.applyLoss(f)
-	return f, set.applyFaults(f)
+	return f, Weather(s, set.wireFull, f)
+}
+
+// Weather gives a fabric the losses and faults of a scenario, whose full packets have so many bytes on the wire. Faults
+// are counted from now.
+func Weather(s *scenario.Scenario, wireFull int64, f *emulator.Fabric) error {
+	applyLoss(s, wireFull, f)
+	return applyFaults(s, f)
 }
 
 // wireMTU returns the size of a full packet of a protocol on the wire.
@@ -209,12 +215,12 @@ func (set *Setting) samplePeriod() instant.Time {
 	return max(set.BaseRTT/2, instant.Microsecond)
 }
 
-func (set *Setting) applyLoss(f *emulator.Fabric) {
-	for link, l := range set.Scenario.Fabric.LossByLink() {
+func applyLoss(s *scenario.Scenario, wireFull int64, f *emulator.Fabric) {
+	for link, l := range s.Fabric.LossByLink() {
 		if l.IsZero() {
 			continue
 		}
-		packet := emulator.Serialisation(set.wireFull, f.Network().Links[link].RateBps)
+		packet := emulator.Serialisation(wireFull, f.Network().Links[link].RateBps)
 		good, bad := l.Burst.Means(packet)
 		f.SetLoss(link, emulator.Loss{
 			Random: l.Random, Corrupt: l.Corrupt, Every: uint64(l.Every),
@@ -223,9 +229,9 @@ func (set *Setting) applyLoss(f *emulator.Fabric) {
 	}
 }
 
-func (set *Setting) applyFaults(f *emulator.Fabric) error {
-	for i, given := range set.Scenario.Faults {
-		fault := emulator.Fault{At: given.At, For: given.For, Links: given.Links, Factor: given.Factor}
+func applyFaults(s *scenario.Scenario, f *emulator.Fabric) error {
+	for i, given := range s.Faults {
+		fault := emulator.Fault{At: f.Now() + given.At, For: given.For, Links: given.Links, Factor: given.Factor}
 		switch given.Kind {
 		case "down":
 			fault.Kind = emulator.LinkDown

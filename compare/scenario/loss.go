@@ -3,6 +3,7 @@ package scenario
 import (
 	"fmt"
 	"math"
+	"strings"
 
 	"github.com/weft-transport/weft/emulator/netem"
 	"github.com/weft-transport/weft/transport/instant"
@@ -103,6 +104,27 @@ func readNetem(r *reader) string {
 		r.fail(r.node.Child("netem"), "netem", err.Error())
 	}
 	return p.String()
+}
+
+// SetNetem gives links a netem, instead of what the scenario says: "LINE", as tc writes it, for all of them, or
+// "LINK=LINE" for those of a name or pattern, in both directions.
+func (f *Fabric) SetNetem(text string) error {
+	pattern, line, some := strings.Cut(text, "=")
+	if !some {
+		pattern, line = "*", text
+	}
+	links, err := f.links(pattern, false)
+	if err != nil {
+		return err
+	}
+	p, err := netem.Parse(line, nil)
+	if err != nil {
+		return err
+	}
+	for _, l := range links {
+		f.Network.Links[l].Netem = &p
+	}
+	return nil
 }
 
 // shapeLinks gives the links of the network their netems.

@@ -116,11 +116,11 @@ func (t *TUN) read(mtu int) {
 		if err != nil && !errors.Is(err, tun.ErrTooManySegments) {
 			return
 		}
-		now, bytes := f.since(), 0
+		bytes := 0
 		for i := range got {
 			p := parcels[i]
 			p.bytes = p.buf[headroom : headroom+sizes[i]]
-			p.stamp, p.headers = now, 0
+			p.headers = 0
 			if !t.address(p) {
 				continue
 			}
@@ -132,7 +132,14 @@ func (t *TUN) read(mtu int) {
 		if len(batch) == 0 {
 			continue
 		}
-		if t.gate.take(bytes, t) != nil || f.hand(batch...) != nil {
+		if t.gate.take(bytes, t) != nil {
+			return
+		}
+		now := f.since() // waiting for the link is the network's
+		for _, p := range batch {
+			p.stamp = now
+		}
+		if f.hand(batch...) != nil {
 			return
 		}
 		batch = batch[:0]

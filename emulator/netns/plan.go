@@ -51,6 +51,8 @@ type Plan struct {
 	Notes   []string // what the network says and the kernel is not asked for
 	needs   needs
 	devices []device
+	// userSpace: hosts alone; what is between them is not the kernel's.
+	userSpace bool
 }
 
 // A device is the sending end of a link.

@@ -42,6 +42,10 @@ func (p *Plan) Probe(ctx context.Context) error {
 	if runtime.GOOS != "linux" {
 		return errNotLinux
 	}
+	probe := fmt.Sprintf("weft-probe.%d", os.Getpid())
+	if p.userSpace {
+		return probeHosts(ctx, probe)
+	}
 	var missing []error
 	for _, program := range []string{"ip", "tc", "ethtool", "sysctl"} {
 		if _, err := exec.LookPath(program); err != nil {
@@ -51,7 +55,6 @@ func (p *Plan) Probe(ctx context.Context) error {
 	if len(missing) > 0 {
 		return errors.Join(missing...)
 	}
-	probe := fmt.Sprintf("weft-probe.%d", os.Getpid())
 	if err := do(ctx, Command{"ip", "netns", "add", probe}); err != nil {
 		return fmt.Errorf("netns: namespaces need root, or the capabilities CAP_SYS_ADMIN and CAP_NET_ADMIN: %w", err)
 	}
