@@ -94,8 +94,8 @@ func (e *Endpoint) atDesk(v *core.Event, b []byte) {
 	case deskTaken:
 		x := e.desk.dials[id]
 		if x == nil || x.stream.peer.addr != v.Peer {
-			orphan := &Stream{endpoint: e, peer: e.peer(v.Peer), remoteKey: key, closed: true, freed: true, stopped: true}
-			orphan.reading, orphan.writing = newTurn(e.driver), newTurn(e.driver)
+			orphan := e.newStream(e.peer(v.Peer), v.At)
+			orphan.remoteKey, orphan.closed, orphan.freed, orphan.stopped = key, true, true, true
 			orphan.send(v.At, []core.Message{orphan.word(sayEnd, 0), orphan.word(sayStop, 0)}) // whoever wanted it has gone
 			return
 		}
@@ -114,7 +114,8 @@ func (e *Endpoint) atDesk(v *core.Event, b []byte) {
 // accept gives a listener a stream that a peer asks for.
 func (e *Endpoint) accept(v *core.Event, id, key uint64, size uint32, sound bool, service string) {
 	l := e.desk.listeners[service]
-	s := &Stream{endpoint: e, peer: e.peer(v.Peer), id: id, reading: newTurn(e.driver), writing: newTurn(e.driver), end: endless, heard: v.At}
+	s := e.newStream(e.peer(v.Peer), v.At)
+	s.id = id
 	if l == nil || !sound || !l.hasRoom() || s.listen(ringSize(e.cfg.StreamBuffer)) != nil {
 		e.desk.send(v.At, e, v.Peer, deskRefused, id, 0, 0, "", nil)
 		return

@@ -21,7 +21,7 @@
 // An Arrival, a Completion, and the return of a blocking call happen after the bytes that they speak of were written (in
 // the sense of the Go memory model); a look at memory that a peer may be writing to is a race, unless it is checked like
 // a checksum. Memory that a Queue's operation uses belongs to the endpoint until its Completion, and registered memory
-// until Deregister returns.
+// until Deregister has returned nil.
 //
 // # Order
 //

@@ -145,7 +145,7 @@ func (p *Peer) DialStream(ctx context.Context, service string) (*Stream, error) 
 	if ctx.Done() != nil {
 		defer context.AfterFunc(ctx, c.waiter.Wake)()
 	}
-	s := e.newStream(p)
+	s := e.newStream(p, e.driver.Now())
 	closed := e.do(func(now core.Time) {
 		if e.closed || e.draining {
 			err = ErrClosed
@@ -179,8 +179,8 @@ func (p *Peer) DialStream(ctx context.Context, service string) (*Stream, error) 
 }
 
 // newStream makes a stream without rings.
-func (e *Endpoint) newStream(p *Peer) *Stream {
-	return &Stream{endpoint: e, peer: p, reading: newTurn(e.driver), writing: newTurn(e.driver), end: endless, heard: e.driver.Now()}
+func (e *Endpoint) newStream(p *Peer, now core.Time) *Stream {
+	return &Stream{endpoint: e, peer: p, reading: newTurn(e.driver), writing: newTurn(e.driver), end: endless, heard: now}
 }
 
 // listen gives a stream its in ring. It runs where the Host is driven.

@@ -30,6 +30,7 @@ type Memory struct {
 	buffer   uint32
 	key      uint64
 	stream   *Stream // it is the ring of a stream, and nobody else's
+	users    int     // operations of Queues under way; of the loop
 	arrivals arrivals
 }
 
@@ -79,16 +80,21 @@ func (m *Memory) Key() uint64 { return m.key }
 // Bytes are the bytes that were registered.
 func (m *Memory) Bytes() []byte { return m.bytes }
 
-// Deregister takes the memory back. Peers that use it from then on are refused with ErrKey. It must not be in use
-// by operations that are under way here. Further calls do nothing.
-func (m *Memory) Deregister() error {
-	return m.endpoint.do(func(core.Time) {
+// Deregister takes the memory back. Peers that use it from then on are refused with ErrKey. While operations of a Queue use
+// it here, it is not taken back: ErrBusy. Further calls do nothing.
+func (m *Memory) Deregister() (err error) {
+	closed := m.endpoint.do(func(core.Time) {
+		if m.users > 0 {
+			err = &OpError{Op: OpRegister, Err: fmt.Errorf("%w: %d, with this memory", ErrBusy, m.users)}
+			return
+		}
 		m.endpoint.host.Deregister(m.buffer)
 		if all := m.endpoint.memories; all[m.key] == m { // else other memory has the key by now
 			delete(all, m.key)
 		}
 		m.arrivals.end()
 	})
+	return firstOf(closed, err)
 }
 
 // A Slice is a part of registered memory, for a Queue's operations.

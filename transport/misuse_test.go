@@ -206,6 +206,7 @@ func TestCancelOfAQueue(t *testing.T) {
 		)
 		require.NoError(t, err)
 		require.Equal(t, 3, n)
+		require.ErrorIs(t, m.Deregister(), transport.ErrBusy)
 		s.exchange(0)
 		require.LessOrEqual(t, q.Cancel(), 1)
 		seen := [4]bool{}

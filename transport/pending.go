@@ -17,10 +17,11 @@ type pending struct {
 	stream *Stream
 	then   func(v *core.Event) // of the endpoint itself, for set-up
 	peer   *Peer
-	stage  *stage // memory that goes back when nobody waits any more
-	user   uint64 // Request.User
-	uses   uint32 // so that a cookie is not used twice
-	next   uint32 // in the free list
+	stage  *stage  // memory that goes back when nobody waits any more
+	memory *Memory // of the application, which is in use
+	user   uint64  // Request.User
+	uses   uint32  // so that a cookie is not used twice
+	next   uint32  // in the free list
 	op     Op
 	busy   bool
 	own    bool // of the endpoint itself
@@ -85,6 +86,9 @@ func (e *Endpoint) release(i uint32) {
 	own := e.pending[i].own
 	if e.pending[i].op != OpReceive {
 		e.unfinished--
+	}
+	if m := e.pending[i].memory; m != nil {
+		m.users--
 	}
 	e.pending[i] = pending{uses: e.pending[i].uses, next: e.free}
 	e.free = i

@@ -127,8 +127,13 @@ func (q *Queue) post(now core.Time, r *Request) error {
 	err := q.start(now, r, e.cookie(i))
 	if err != nil {
 		e.release(i)
+		return err
 	}
-	return err
+	if m := r.Local.memory; m != nil {
+		e.pending[i].memory = m
+		m.users++
+	}
+	return nil
 }
 
 func (q *Queue) start(now core.Time, r *Request, cookie uint64) error {

@@ -59,12 +59,12 @@ func (g *Group) Close() error {
 	if g.memory == nil {
 		return nil
 	}
-	if left := g.queue.Cancel(); left > 0 {
-		return fmt.Errorf("collective: rank %d of %d: %w: %d, with the memory of the group", g.rank, len(g.peers), transport.ErrBusy, left)
+	g.queue.Cancel()
+	if err := g.memory.Deregister(); err != nil {
+		return fmt.Errorf("collective: rank %d of %d: %w", g.rank, len(g.peers), err)
 	}
-	m := g.memory
 	g.memory = nil
-	return m.Deregister()
+	return nil
 }
 
 // A block is a part of the work room that goes to or comes from a member, in a step of the operation.
