@@ -36,11 +36,10 @@ func NewCDF(points []CDFPoint) (*CDF, error) {
 	if last.P != 1 {
 		return nil, fmt.Errorf("the last point is at %g%%; expected 100%%", last.P*100)
 	}
-	if last.Bytes == 0 {
+	c := &CDF{points: points}
+	if c.mean = c.integrate(); c.mean == 0 { // a larger size may be there, that no flow has
 		return nil, errors.New("all flows have 0 bytes")
 	}
-	c := &CDF{points: points}
-	c.mean = c.integrate()
 	return c, nil
 }
 

@@ -171,6 +171,7 @@ func FuzzReadHtsim(f *testing.F) {
 
 func FuzzReadCDF(f *testing.F) {
 	f.Add("0 0\n1000 50\n2000 100\n")
+	f.Add("0 100\n1 100\n")
 	f.Fuzz(func(t *testing.T, text string) {
 		c, err := ReadCDF(strings.NewReader(text), "x.txt")
 		if err != nil {
