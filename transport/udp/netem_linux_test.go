@@ -71,7 +71,7 @@ func TestUnderNetem(t *testing.T) {
 				u.BaseRTT = 4 * instant.Millisecond
 				u.RTO.Init, u.RTO.Max = 200*instant.Millisecond, instant.Second // the guest is slow
 				if v.name == "RED" {                                            // a controller that marks move, on a link that it holds to be five times as fast
-					u.NewController, _, _ = congestion.Registry.Make("nscc", nil)
+					u.NewController, _, _ = congestion.Registry.Make("dctcp", nil)
 					u.LineRateBps = 100e6
 				}
 			})

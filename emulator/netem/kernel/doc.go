@@ -9,5 +9,5 @@
 //	    trace             trace     when each packet was sent, what arrived, when and in which state
 //	      └─── figures ─────┘       shares, means, correlations, with the number of trials
 //
-// What 100,000 packets a case have shown is kept in ../testdata/kernel, so that everybody's tests compare with it.
+// What a kernel has shown is kept in ../testdata/kernel, so that everybody's tests compare with it.
 package kernel

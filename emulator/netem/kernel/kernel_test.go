@@ -18,7 +18,7 @@ import (
 
 const seed = 7
 
-// count is how many packets a case has in the guest; with 100,000 it takes an hour, and what it prints belongs in testdata.
+// count is how many packets a case has in the guest; with 100,000 it takes minutes of processor time, and what it prints belongs in testdata.
 var count = flag.Int("count", 3000, "packets a case in the guest")
 
 // run is what the model makes of a case.
@@ -153,7 +153,7 @@ func compare(t *testing.T, kernel *measured, n int) {
 
 func TestModelAgreesWithTheory(t *testing.T) { compare(t, nil, 100_000) }
 
-// TestModelAgreesWithStoredKernel compares with what 100,000 packets a case have shown in a kernel.
+// TestModelAgreesWithStoredKernel compares with what a kernel has shown, with as many packets of each case.
 func TestModelAgreesWithStoredKernel(t *testing.T) {
 	const folder = "../testdata/kernel/"
 	files, err := os.ReadDir(folder)
