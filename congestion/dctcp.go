@@ -24,7 +24,7 @@ func init() {
 		Source: "RFC 8257, DCTCP (SIGCOMM 2010); htsim and the REPS artifact for flavour=packet",
 		Params: []param.Param{
 			{Name: "flavour", Kind: param.Word, Default: "window", OneOf: []string{"window", "packet"}, Doc: "One cut per window by alpha (RFC 8257), or a small cut for every mark (REPS artifact)."},
-			{Name: "window", Kind: param.Bytes, Doc: "Initial window; absent: ten full packets (RFC 6928), with flavour=packet maxWindow (REPS)."},
+			{Name: "window", Kind: param.Bytes, Doc: "Initial window; absent: ten full packets (RFC 6928) at any rate and RTT, with flavour=packet maxWindow (REPS artifact), which scales with BDP."},
 			{Name: "maxWindow", Kind: param.Bytes, Doc: "Largest window; absent: 4 BDP, the peer's receive buffer, with flavour=packet 1.5 BDP (REPS artifact); scales with BDP."},
 			{Name: "g", Kind: param.Fraction, Default: "1/16", Doc: "window: weight of one window in alpha (RFC 8257, section 4.2); the same at any rate and RTT."},
 			{Name: "initialAlpha", Kind: param.Fraction, Default: "1", Doc: "window: alpha at the start (RFC 8257 and Linux); no scaling."},

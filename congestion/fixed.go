@@ -20,8 +20,8 @@ func init() {
 		Doc:    "A constant window, and a constant rate if one is given; reacts to nothing.",
 		Source: "IRN (SIGCOMM 2018), BDP flow control",
 		Params: []param.Param{
-			{Name: "window", Kind: param.Bytes, Default: "1bdp", Doc: "Bytes in flight, at least one full packet."},
-			{Name: "rate", Kind: param.Rate, Default: "0", Min: 0, Max: 1e18, Doc: "Pacing rate; 0: not paced."},
+			{Name: "window", Kind: param.Bytes, Default: "1bdp", Doc: "Bytes in flight, at least one full packet (IRN: one BDP); scales with BDP."},
+			{Name: "rate", Kind: param.Rate, Default: "0", Min: 0, Max: 1e18, Doc: "Pacing rate; 0: not paced, so nothing to scale."},
 		},
 		New: func(v param.Values) (Maker, error) {
 			rate := v.Rate("rate")

@@ -52,15 +52,15 @@ type rcccParams struct {
 
 var rcccParamList = []param.Param{
 	{Name: "grantRate", Kind: param.Fraction, Default: "99%", Min: 0.01, Max: 1,
-		Doc: "Rate of all grants of a destination, of its link's rate: a little less, so that its queue drains (EQDS; uet-htsim 0.99)."},
+		Doc: "Rate of all grants of a destination, of its link's rate: a little less, so that its queue drains (EQDS; uet-htsim 0.99); scales with rate."},
 	{Name: "quantum", Kind: param.Float, Default: "4", Min: 0.01, Max: 1024,
-		Doc: "One grant, in payloads of a full packet (uet-htsim: 4); a round over n sources takes n quanta at the rate of grants."},
+		Doc: "One grant, in payloads of a full packet (uet-htsim: 4); not scaled; a round over n sources takes n quanta at the rate of grants."},
 	{Name: "maxCredit", Kind: param.Float, Default: "1.5", Min: 0.01, Max: 1000,
 		Doc: "Largest unspent credit and largest demand of a context, in bandwidth-delay products: scales with rate and base RTT (uet-htsim: 1.5)."},
 	{Name: "start", Kind: param.Bytes,
-		Doc: "Speculative window of a new context, sent before anything is granted; absent: maxCredit (UE Specification: one window)."},
+		Doc: "Speculative window of a new context, sent before anything is granted; absent: maxCredit (UE Specification: one window); scales with it."},
 	{Name: "idleCredit", Kind: param.Float, Default: "1", Min: 0, Max: 16,
-		Doc: "Credit granted on account to sources that ask for none, while the link is idle, in maxCredits (uet-htsim: 1); 0: none."},
+		Doc: "Credit granted on account to sources that ask for none, while the link is idle, in maxCredits (uet-htsim: 1), with which it scales; 0: none."},
 }
 
 // bothParamList joins the parameters of both controls. Credits are not an option there.

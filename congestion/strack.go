@@ -21,14 +21,14 @@ func init() {
 		Params: []param.Param{
 			{Name: "targetDelay", Kind: param.Duration, Doc: "Queueing delay aimed at; absent: one base RTT, as NSCC without trimming (UE Specification 3.6.13); scales with RTT."},
 			{Name: "maxWindow", Kind: param.Float, Default: "1.5", Min: 0.01, Max: 1000, Doc: "Largest window in BDPs (uet-htsim); scales with BDP."},
-			{Name: "window", Kind: param.Bytes, Doc: "Initial window; absent: the largest (uet-htsim)."},
+			{Name: "window", Kind: param.Bytes, Doc: "Initial window; absent: the largest (uet-htsim); scales with BDP."},
 			{Name: "alpha", Kind: param.Float, Default: "4", Min: 0, Max: 1e6, Doc: "Proportional increase: payloads per 12us of delay below the target (uet-htsim), scaled by BDP."},
 			{Name: "beta", Kind: param.Float, Default: "5", Min: 0, Max: 1e6, Doc: "Fair increase: payloads per window (uet-htsim), scaled by BDP."},
 			{Name: "eta", Kind: param.Float, Default: "0.15", Min: 0, Max: 1e6, Doc: "Constant increase per base RTT in payloads (uet-htsim), scaled by BDP."},
 			{Name: "gamma", Kind: param.Float, Default: "0.8", Min: 0, Max: 1, Doc: "Weight of the relative excess of the average delay in a decrease (uet-htsim); no scaling."},
 			{Name: "maxCut", Kind: param.Fraction, Default: "0.5", Doc: "Largest share of the window that one decrease takes (csg-htsim); no scaling."},
-			{Name: "weight", Kind: param.Float, Default: "0.0125", Min: 0, Max: 1, Doc: "Weight of one sample in the delay average (uet-htsim); per sample, so fewer acknowledgements make it slower."},
-			{Name: "adaptDelay", Kind: param.Float, Default: "2", Min: 0, Max: 1e6, Doc: "Delay in targets that asks for the window that was achieved (csg-htsim); 0: none does."},
+			{Name: "weight", Kind: param.Float, Default: "0.0125", Min: 0, Max: 1, Doc: "Weight of one sample in the delay average (uet-htsim); per sample, not scaled, so fewer acknowledgements make it slower."},
+			{Name: "adaptDelay", Kind: param.Float, Default: "2", Min: 0, Max: 1e6, Doc: "Delay in targets that asks for the window that was achieved (csg-htsim); scales with the target; 0: none does."},
 		},
 		New: func(v param.Values) (Maker, error) {
 			p := readSTrack(v)

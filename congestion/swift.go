@@ -40,7 +40,7 @@ func init() {
 			{Name: "retryLimit", Kind: param.Int, Default: "5", Min: 1, Max: 1 << 20, Doc: "Timeouts in a row that collapse the window (csg-htsim: rtx_reset_threshold); no scaling."},
 			{Name: "window", Kind: param.Bytes, Default: "1bdp", Doc: "Initial window (none published; one BDP, as HPCC starts); scales with BDP."},
 			maxWindowParam("1.5bdp", "Largest window (NSCC's; the paper leaves it to the host); scales with BDP."),
-			{Name: "least", Kind: param.Float, Default: "0.001", Min: 1e-6, Max: 1, Doc: "Smallest window, in packets: one packet in 1000 round trips (the paper)."},
+			{Name: "least", Kind: param.Float, Default: "0.001", Min: 1e-6, Max: 1, Doc: "Smallest window, in packets: one packet in 1000 round trips (the paper); no scaling."},
 		},
 		New: func(v param.Values) (Maker, error) {
 			p := readSwift(v)

@@ -37,7 +37,7 @@ func init() {
 			{Name: "minRate", Kind: param.Rate, Doc: "Smallest rate; absent: 1/1000 of the line rate (100Mbps at 100Gbps, ns-3 HPCC); scales with rate."},
 			{Name: "haiAfter", Kind: param.Int, Default: "5", Min: 1, Max: 1 << 20, Doc: "Increases in a row before the larger step (the paper); no scaling."},
 			{Name: "segment", Kind: param.Bytes, Default: "16KiB", Min: 1, Max: 1e12, Doc: "Bytes acknowledged per update (the paper: 16 to 64 KB, one completion); no scaling."},
-			{Name: "window", Kind: param.Bytes, Doc: "Limit on the bytes in flight, at least one full packet; absent: none (the paper)."},
+			{Name: "window", Kind: param.Bytes, Doc: "Limit on the bytes in flight, at least one full packet; absent: none (the paper), so nothing to scale."},
 		},
 		New: func(v param.Values) (Maker, error) {
 			p := readTimely(v)

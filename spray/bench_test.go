@@ -44,3 +44,34 @@ func benchmark(b *testing.B, name string, outcome func() spray.Outcome) {
 		s.Report(now, ev, outcome(), 13*us)
 	}
 }
+
+// BenchmarkNextAlone measures the choice of an entropy value without the reports, of which a window's worth comes between windows.
+func BenchmarkNextAlone(b *testing.B) {
+	const window = 256
+	for _, e := range spray.Registry.All() {
+		b.Run(e.Name, func(b *testing.B) {
+			maker, _, err := spray.Registry.Make(e.Name, nil)
+			if err != nil {
+				b.Fatal(err)
+			}
+			s := maker(testPath)
+			now, evs := spray.Time(0), [window]uint16{}
+			b.ReportAllocs()
+			for n := range b.N {
+				if n%window == 0 && n > 0 {
+					b.StopTimer()
+					for i, ev := range evs {
+						outcome := spray.Good
+						if i%20 == 0 {
+							outcome = spray.Marked
+						}
+						s.Report(now, ev, outcome, 13*us)
+					}
+					b.StartTimer()
+				}
+				now += us / 4
+				evs[n%window], _ = s.Next(now, spray.NoEV)
+			}
+		})
+	}
+}

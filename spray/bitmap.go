@@ -22,9 +22,9 @@ func init() {
 const maxPenalty = 15 // four bits
 
 var penaltyParams = []param.Param{
-	{Name: "marked", Kind: param.Int, Default: "1", Min: 0, Max: maxPenalty, Doc: "Penalty of a mark."},
-	{Name: "trimmed", Kind: param.Int, Default: "4", Min: 0, Max: maxPenalty, Doc: "Penalty of a trimmed packet."},
-	{Name: "lost", Kind: param.Int, Default: "15", Min: 0, Max: maxPenalty, Doc: "Penalty of a lost packet."},
+	{Name: "marked", Kind: param.Int, Default: "1", Min: 0, Max: maxPenalty, Doc: "Penalty of a mark; no scaling."},
+	{Name: "trimmed", Kind: param.Int, Default: "4", Min: 0, Max: maxPenalty, Doc: "Penalty of a trimmed packet; no scaling."},
+	{Name: "lost", Kind: param.Int, Default: "15", Min: 0, Max: maxPenalty, Doc: "Penalty of a lost packet; no scaling."},
 }
 
 // penalties holds four bits for each value of a space, and behind them one that tells whether they

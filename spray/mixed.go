@@ -13,7 +13,7 @@ func init() {
 		Source: "uet-htsim uec_mp.cpp",
 		Params: append(append(spaceParams("256"), runParam,
 			param.Param{Name: "queue", Kind: param.Int, Default: "64", Min: 1, Max: 1 << 15,
-				Doc: "Returned values that may wait, rounded up to a power of two."}),
+				Doc: "Returned values that may wait, rounded up to a power of two; not scaled with BDP there."}),
 			penaltyParams...),
 		New: newMixedMaker,
 	})

@@ -48,15 +48,15 @@ func (s space) avoided(avoid int32) (uint32, bool) {
 func spaceParams(evs string) []param.Param {
 	return []param.Param{
 		{Name: "evs", Kind: param.Int, Default: evs, Min: 1, Max: maxEVs,
-			Doc: "Number of entropy values in use (UE Specification section 3.6.5: 64 to 256)."},
+			Doc: "Number of entropy values in use (UE Specification section 3.6.5: 64 to 256); not scaled: it should exceed the number of ways."},
 		{Name: "first", Kind: param.Int, Min: 0, Max: maxEVs - 1,
-			Doc: "First entropy value; absent: each context draws a block of its own."},
+			Doc: "First entropy value; absent: each context draws a block of its own (ours, so that contexts do not share a block's bad luck); no scaling."},
 	}
 }
 
 // runParam declares the length of runs.
 var runParam = param.Param{Name: "run", Kind: param.Int, Default: "1", Min: 1, Max: 1 << 16,
-	Doc: "Packets in a row that may share one entropy value; more than 1 lets sockets send batches."}
+	Doc: "Packets in a row that may share one entropy value (1 in all sources; ours where more: lets sockets send batches); no scaling."}
 
 // A layout says how a sprayer's space is placed.
 type layout struct {

@@ -26,11 +26,11 @@ func init() {
 				Doc: "Weights of the values in order, for example 4/4/1, repeated to the number of values; absent: all equal."},
 			param.Param{Name: "learn", Kind: param.Bool, Default: "true", Doc: "Whether marks, trims and losses change the weights."},
 			param.Param{Name: "cut", Kind: param.Fraction, Default: "1/3", Min: 0, Max: 0.99,
-				Doc: "What a mark takes off a weight (CLOVE: a third); a trim takes it twice, a loss all but the least weight."},
+				Doc: "What a mark takes off a weight (CLOVE: a third); a trim takes it twice, a loss all but the least weight; no scaling."},
 			param.Param{Name: "recover", Kind: param.Float, Default: "0.0625", Min: 0, Max: 1,
 				Doc: "What a clean acknowledgement gives back, as a share of the weight lost. Ours: 1/16 balances one mark in six at half the weight; independent of rate and RTT."},
 			param.Param{Name: "least", Kind: param.Fraction, Default: "2%", Min: 0.001, Max: 1,
-				Doc: "Least weight, as a share of the given one. Ours: at 2% a value is still tried every fifty rounds, and found again when it works."}),
+				Doc: "Least weight, as a share of the given one. Ours: at 2% a value is still tried every fifty rounds, and found again when it works; no scaling."}),
 		New: newWeightedMaker,
 	})
 }

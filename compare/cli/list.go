@@ -27,8 +27,8 @@ func (c *listCmd) Run(a *app) error {
 		{"scenarios", listScenarios},
 		{"protocols", listProtocols},
 		{"sockets", func(w io.Writer) { listEntries(w, perf.Protocols.All()) }},
-		{"congestion", func(w io.Writer) { listEntries(w, congestion.Registry.All()) }},
-		{"sprayers", func(w io.Writer) { listEntries(w, spray.Registry.All()) }},
+		{"congestion", func(w io.Writer) { listAlgorithms(w, congestion.Registry.All()) }},
+		{"sprayers", func(w io.Writer) { listAlgorithms(w, spray.Registry.All()) }},
 		{"routing", func(w io.Writer) { listEntries(w, emulator.Routers.All()) }},
 		{"topologies", func(w io.Writer) { listEntries(w, emulator.Topologies.All()) }},
 		{"workloads", func(w io.Writer) { listEntries(w, workload.Registry.All()) }},
@@ -42,6 +42,12 @@ func (c *listCmd) Run(a *app) error {
 		l.print(a.stdout)
 	}
 	return nil
+}
+
+// listAlgorithms lists what has defaults from papers.
+func listAlgorithms[T any](w io.Writer, entries []param.Entry[T]) {
+	fmt.Fprint(w, "  Defaults are those of the source, unless a parameter names another; each says how it scales with rate and RTT.\n\n")
+	listEntries(w, entries)
 }
 
 func listEntries[T any](w io.Writer, entries []param.Entry[T]) {
