@@ -54,7 +54,7 @@ func (c *Case) limits() (*limits, error) {
 	l := &limits{Traits: congestion.Traits{MinWindow: math.MaxInt64, MinRate: math.MaxInt64}}
 	// Bytes of headers that a setting's round trip may not know of, on so many links there and back; how many times shorter a path may
 	// be than the longest.
-	const headers, links, shortest = 256, 16, 8
+	const headers, links, shortest = 256, 16, 64
 	slowest := f.LineRateBps()
 	for i := range f.Network.Links {
 		slowest = min(slowest, f.Network.Links[i].RateBps)
