@@ -1,10 +1,11 @@
 package live
 
 import (
-	"context"
 	"errors"
+	"fmt"
 	"net"
 	"os"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -202,36 +203,88 @@ func TestEndsAndMistakes(t *testing.T) {
 	require.ErrorContains(t, err, "Dilation is -1")
 }
 
-// BenchmarkCapacity floods one path: what a fabric carries on this machine, and how late.
+// BenchmarkCapacity sends at a steady rate, in bursts of 50 us: what a fabric carries on this machine, and how late.
 func BenchmarkCapacity(b *testing.B) {
-	f, err := New(Config{Network: network(b, "single", emulator.Spec{Hosts: 2, RateBps: 400e9, LinkDelay: 500 * instant.Microsecond}), ReceiveBuffer: 1 << 16})
-	require.NoError(b, err)
-	defer f.Close()
-	src, _ := f.ListenPacket(0, 0)
-	dst, _ := f.ListenPacket(1, 0)
-	ctx, cancel := context.WithCancel(context.Background())
-	go func() {
-		buf := make([]byte, 2000)
-		for ctx.Err() == nil {
-			if _, _, err := dst.ReadFrom(buf); err != nil {
-				return
-			}
-		}
-	}()
-	payload := make([]byte, 1000)
-	const rate = 300_000 // datagrams a second
-	begin := time.Now()
-	n := 0
-	for b.Loop() {
-		for time.Since(begin) < time.Duration(n)*time.Second/rate {
-		}
-		_, _ = src.WriteTo(payload, dst.LocalAddr())
-		n++
+	for _, rate := range []int{100_000, 300_000, 400_000} { // datagrams a second
+		b.Run(fmt.Sprint(rate), func(b *testing.B) {
+			f, err := New(Config{Network: network(b, "single", emulator.Spec{Hosts: 2, RateBps: 400e9, LinkDelay: 500 * instant.Microsecond}), ReceiveBuffer: 1 << 16})
+			require.NoError(b, err)
+			defer f.Close()
+			src, err := f.ListenPacket(0, 0)
+			require.NoError(b, err)
+			dst, err := f.ListenPacket(1, 0)
+			require.NoError(b, err)
+			go func() {
+				buf := make([]byte, 2000)
+				for {
+					if _, _, _, err := dst.ReadECN(buf); err != nil {
+						return
+					}
+				}
+			}()
+			payload, to := make([]byte, 1000), dst.LocalAddr()
+			begin := time.Now()
+			sent := steadily(b, rate, func() { _, _ = src.WriteTo(payload, to) })
+			report(b, f, float64(sent)/time.Since(begin).Seconds())
+		})
 	}
+}
+
+// BenchmarkRelay does the same through the kernel's sockets and back to them.
+func BenchmarkRelay(b *testing.B) {
+	for _, rate := range []int{20_000, 50_000, 100_000} {
+		b.Run(fmt.Sprint(rate), func(b *testing.B) {
+			f, err := New(Config{Network: network(b, "single", emulator.Spec{Hosts: 2, RateBps: 10e9, LinkDelay: 500 * instant.Microsecond}), ReceiveBuffer: 1 << 16})
+			require.NoError(b, err)
+			defer f.Close()
+			sink, err := net.ListenUDP("udp4", &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1)})
+			require.NoError(b, err)
+			defer sink.Close()
+			enlarge(sink)
+			var got atomic.Int64
+			go func() {
+				buf := make([]byte, 2000)
+				for {
+					if _, _, err := sink.ReadFromUDPAddrPort(buf); err != nil {
+						return
+					}
+					got.Add(1)
+				}
+			}()
+			r, err := NewRelay(f, RelayConfig{Listen: "127.0.0.1:0", Target: sink.LocalAddr().String(), To: 1})
+			require.NoError(b, err)
+			defer r.Close()
+			c, err := net.DialUDP("udp4", nil, r.Addr())
+			require.NoError(b, err)
+			defer c.Close()
+			payload := make([]byte, 1000)
+			begin := time.Now()
+			sent := steadily(b, rate, func() { _, _ = c.Write(payload) })
+			report(b, f, float64(got.Load())/time.Since(begin).Seconds())
+			b.ReportMetric(float64(sent)-float64(got.Load()), "missing")
+		})
+	}
+}
+
+// steadily calls send at a rate, and leaves out what is more than a millisecond late: a slow machine sends less.
+func steadily(b *testing.B, rate int, send func()) (sent int) {
+	begin, n := time.Now(), 0
+	for b.Loop() {
+		due := int(time.Since(begin).Seconds() * float64(rate))
+		for n = max(n, due-rate/1000); n < due; n++ {
+			send()
+			sent++
+		}
+		time.Sleep(50 * time.Microsecond)
+	}
+	return sent
+}
+
+func report(b *testing.B, f *Fabric, perSecond float64) {
 	v := f.Validity()
-	cancel()
-	b.ReportMetric(float64(n)/time.Since(begin).Seconds(), "datagrams/s")
+	b.ReportMetric(perSecond, "datagrams/s")
 	b.ReportMetric(float64(v.LatenessP50.Nanoseconds())/1e3, "us-late-p50")
 	b.ReportMetric(float64(v.LatenessP99.Nanoseconds())/1e3, "us-late-p99")
 	b.ReportMetric(float64(v.Unread), "unread")
+	b.ReportMetric(v.Processor, "processors")
 }
