@@ -189,7 +189,7 @@ func (f *Fabric) buildPorts() error {
 		if int(l.To) < f.net.Hosts {
 			p.state |= toHost
 		} else {
-			p.delay += f.net.SwitchDelay
+			p.delay += f.net.DelayInto(l.To)
 		}
 		if int(l.From) < f.net.Hosts {
 			p.state |= fromHost

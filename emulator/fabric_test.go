@@ -17,6 +17,7 @@ type sender struct {
 	payload   uint32
 	window    int // packets not acknowledged; 0: no limit
 	trimmable bool
+	oneEV     bool // all packets have the same entropy value
 	class     core.Class
 	rand      rng
 
@@ -71,6 +72,9 @@ func (s *sender) Transmit(now Time, pull core.Pull, p *core.Packet) bool {
 	s.sent++
 	p.From, p.To, p.Class, p.Proto, p.HeaderLen = s.self, s.to, s.class, core.ProtoTest, 12
 	p.EV, p.ECN, p.Flags = uint16(s.rand.next()), core.ECT0, 0
+	if s.oneEV {
+		p.EV = 77
+	}
 	p.Payload = core.Payload{Length: s.payload}
 	p.Header[0], p.Header[1] = 'D', 0
 	if s.window > 0 {

@@ -30,11 +30,13 @@ type LinkSpec struct {
 	Netem    *netem.Params // what packets meet at the far end, apart from queues; nil: nothing
 }
 
-// A Network is the graph that a topology builds. Hosts have one link up per port (rail); routes
+// A Network is the graph that a topology builds. Hosts have one link; those with several ports have it to their card. Routes
 // follow from the graph: every shortest path, hop by hop.
 type Network struct {
 	Hosts       int
 	Switches    int
+	Cards       int  // the first so many switches are cards of hosts with several ports: they do not delay, and do not forward for others
+	Planes      int  // networks beside each other, a port of each card in each; 0 counts as 1
 	SwitchDelay Time // from the last bit in to the queue of the egress port
 	Links       []LinkSpec
 	NodeNames   []string // of every node, hosts first

@@ -80,7 +80,7 @@ func (r *routes) collect(a *adjacency, sw int, distance []int32, known map[strin
 	start := len(r.hops)
 	near := distance[sw] - 1
 	for e := a.first[sw]; e < a.first[sw+1]; e++ {
-		if a.upOut[e] && distance[a.peer[e]] == near {
+		if a.upOut[e] && distance[a.peer[e]] == near && (near == 0 || a.peer[e] >= a.cards) {
 			r.hops = append(r.hops, a.link[e])
 		}
 	}
@@ -136,11 +136,12 @@ type adjacency struct {
 	peer   []int32  // switch at the other end
 	upOut  []bool   // the link works
 	upBack []bool   // and so does its other direction
+	cards  int32    // switches below are cards: ways end there
 	last   []hopSet // by switch: the set that was found last
 }
 
 func adjacent(n *Network, up func(link int) bool) adjacency {
-	a := adjacency{first: make([]int32, n.Switches+1), last: make([]hopSet, n.Switches)}
+	a := adjacency{first: make([]int32, n.Switches+1), last: make([]hopSet, n.Switches), cards: int32(n.Cards)}
 	between := func(l *LinkSpec) bool { return int(l.From) >= n.Hosts && int(l.To) >= n.Hosts }
 	for i := range n.Links {
 		if l := &n.Links[i]; between(l) {
@@ -177,6 +178,9 @@ func (a *adjacency) search(root int32, distance, queue []int32) {
 	for len(queue) > 0 {
 		at := queue[0]
 		queue = queue[1:]
+		if at < a.cards && at != root {
+			continue
+		}
 		for e := a.first[at]; e < a.first[at+1]; e++ {
 			if next := a.peer[e]; distance[next] < 0 && a.upBack[e] {
 				distance[next] = distance[at] + 1

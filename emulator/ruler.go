@@ -52,9 +52,7 @@ func (r *Ruler) OneWay(from, to int, wireBytes int64) Time {
 		if link.Netem != nil {
 			sum += link.Netem.Usual(int(wireBytes))
 		}
-		if int(link.To) >= r.net.Hosts {
-			sum += r.net.SwitchDelay
-		}
+		sum += r.net.DelayInto(link.To)
 	})
 	return sum
 }
@@ -80,13 +78,18 @@ func (r *Ruler) Hops(from, to int) int {
 	return hops
 }
 
-// Rate returns the rate of the slowest link of the way, in bits per second.
+// Rate returns the rate of the slowest link of the way, in bits per second; beyond a card, of the links of all planes.
 func (r *Ruler) Rate(from, to int) int64 {
 	rate := int64(1) << 62
 	r.each(from, to, func(l int32) {
-		rate = min(rate, r.net.Links[l].RateBps)
-		if n := r.net.Links[l].Netem; n != nil && n.RateBps > 0 {
-			rate = min(rate, n.RateBps)
+		link := &r.net.Links[l]
+		ways := int64(1)
+		if int(link.From) >= r.net.Hosts && int(link.To) >= r.net.Hosts {
+			ways = int64(max(1, r.net.Planes))
+		}
+		rate = min(rate, ways*link.RateBps)
+		if n := link.Netem; n != nil && n.RateBps > 0 {
+			rate = min(rate, ways*n.RateBps)
 		}
 	})
 	return rate

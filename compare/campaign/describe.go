@@ -63,6 +63,9 @@ func fabricLine(set *runner.Setting) string {
 		fmt.Sprintf("base RTT %s, BDP %s", report.Duration(set.BaseRTT.Nanoseconds()), report.Bytes(float64(set.BDP))),
 		fmt.Sprintf("payload MTU %d", f.PayloadMTU),
 	}
+	if n := f.Network.Planes; n > 1 {
+		parts[0] += fmt.Sprintf(" on %d planes", n)
+	}
 	if f.Spec.Oversubscription > 1 {
 		parts = append(parts, fmt.Sprintf("oversubscribed %g:1", f.Spec.Oversubscription))
 	}

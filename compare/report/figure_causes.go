@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"math"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -242,8 +243,11 @@ func linkGroups(names map[string]bool) []linkGroup {
 	return groups
 }
 
-// kindOfLink drops the numbers of a link's ends.
+var planePrefix = regexp.MustCompile(`\bp[0-9]+([a-z])`)
+
+// kindOfLink drops the numbers of a link's ends, and of their plane.
 func kindOfLink(name string) string {
+	name = planePrefix.ReplaceAllString(name, "$1")
 	kind := strings.Map(func(r rune) rune {
 		if r >= '0' && r <= '9' || r == '.' {
 			return -1

@@ -77,7 +77,7 @@ func (j *journal) crossed(now instant.Time, s *emulator.Sighting, w *journey) {
 	way := link.Delay
 	home := int(link.To) < net.Hosts
 	if !home {
-		way += net.SwitchDelay
+		way += net.DelayInto(link.To)
 	}
 	spent := now - w.at
 	way = min(way, spent)

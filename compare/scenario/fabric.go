@@ -63,6 +63,13 @@ func (f *Fabric) Leaves() []int32 {
 			leaf[l.From] = int32(l.To)
 		}
 	}
+	if cards := f.Network.Cards; cards > 0 { // the switch of the first plane
+		for i := len(f.Network.Links) - 1; i >= 0; i-- {
+			if l := &f.Network.Links[i]; f.Network.IsCard(l.From) && int(l.To) >= f.Network.Hosts {
+				leaf[int(l.From)-f.Network.Hosts] = int32(l.To)
+			}
+		}
+	}
 	return leaf
 }
 

@@ -1,0 +1,56 @@
+package runner_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/weft-transport/weft/compare/runner"
+	"github.com/weft-transport/weft/compare/scenario"
+)
+
+const overPlanes = `name: planes
+fabric: {topology: planes, planes: 4, hosts: 8, leaves: 2, rate: 400Gbps, linkDelay: 500ns, switchDelay: 500ns}
+workload: {kind: permutation, size: 4MiB}
+protocols: ["uet,spray=oblivious", "uet,spray=ecmp", "rocev2,qps=4"]
+`
+
+// A sprayed flow has the host's rate, one that keeps to a path a fourth of it; the books are balanced all along, and the
+// parts of the time sum to it.
+func TestPlanes(t *testing.T) {
+	all, err := scenario.Read("planes.yaml", []byte(overPlanes), scenario.Options{Set: []string{"workload={kind: incast, degree: 1, size: 4MiB}"}})
+	require.NoError(t, err)
+	set, err := runner.NewSetting(all[0])
+	require.NoError(t, err)
+	var fct []float64
+	for i := range set.Scenario.Protocols[:2] {
+		r, err := set.Run(context.Background(), &set.Scenario.Protocols[i], 1, runner.Options{Check: true, Flows: true, Times: true})
+		require.NoError(t, err)
+		require.Equal(t, 1, r.Run.Finished)
+		f := r.Flows[0]
+		require.InDelta(t, *f.FCT, f.Times.Total(), 1)
+		fct = append(fct, *f.FCT/f.Ideal)
+	}
+	require.Less(t, fct[0], 1.35, "of the ideal, which has all planes")
+	require.GreaterOrEqual(t, fct[0], 1.0)
+	require.InDelta(t, 4, fct[1], 0.5, "one plane of four")
+}
+
+// A plane that dies under load, with and without rerouting: books balance, and who sprays finishes.
+func TestPlanesWithFaults(t *testing.T) {
+	for _, reroute := range []string{"{local: never, global: never}", "{local: 20us, global: 40us}"} {
+		all, err := scenario.Read("planes.yaml", []byte(overPlanes), scenario.Options{Set: []string{"fabric.reroute=" + reroute,
+			`faults=[{at: 10us, for: 200us, link: "*-p2leaf*", kind: down}, {at: 30us, for: 10us, link: "nic3-p0leaf*", kind: down}]`}})
+		require.NoError(t, err)
+		set, err := runner.NewSetting(all[0])
+		require.NoError(t, err)
+		for i := range set.Scenario.Protocols {
+			r, err := set.Run(context.Background(), &set.Scenario.Protocols[i], 1, runner.Options{Check: true})
+			require.NoError(t, err)
+			if i == 0 {
+				require.Equal(t, 8, r.Run.Finished)
+			}
+		}
+	}
+}
