@@ -50,6 +50,7 @@ func endpoint(t testing.TB, f *live.Fabric, host int, c transport.Config) *trans
 	d, err := f.Driver(host)
 	require.NoError(t, err)
 	c.Core.ControlClass, c.Core.Trimming = 2, true
+	c.Core.RTO = core.RTOConfig{Init: 5 * instant.Millisecond, MaxRetries: 12} // for round trips of a millisecond
 	c.Core.Seed = uint64(host)
 	e, err := transport.New(d, c)
 	require.NoError(t, err)
@@ -76,18 +77,18 @@ func TestTheTransportRunsInWallClockTime(t *testing.T) {
 	for i := range want {
 		want[i] = byte(source.Uint32())
 	}
-	ends := make(chan error, 3)
+	ends, begin := make(chan error, 3), make(chan struct{})
 	for h := 1; h <= 3; h++ {
 		e := endpoint(t, f, h, transport.Config{})
+		p, err := e.Dial(ctx, "h0")
+		require.NoError(t, err)
 		go func() {
-			p, err := e.Dial(ctx, "h0")
-			if err == nil {
-				at := uint64(h-1) * size
-				err = p.Write(ctx, want[at:at+size], transport.Remote{Key: m.Key(), Offset: at})
-			}
-			ends <- err
+			<-begin
+			at := uint64(h-1) * size
+			ends <- p.Write(ctx, want[at:at+size], transport.Remote{Key: m.Key(), Offset: at})
 		}()
 	}
+	close(begin)
 	for range 3 {
 		require.NoError(t, <-ends)
 	}
