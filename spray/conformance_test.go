@@ -1,10 +1,7 @@
 package spray_test
 
 import (
-	"fmt"
 	"testing"
-
-	"github.com/stretchr/testify/require"
 
 	"github.com/weft-transport/weft/spray"
 	"github.com/weft-transport/weft/spray/conformance"
@@ -20,12 +17,4 @@ func TestConformance(t *testing.T) {
 	for _, e := range spray.Registry.All() {
 		conformance.Test(t, e.Name)
 	}
-}
-
-// makeSprayer builds the named sprayer with evs values from first on.
-func makeSprayer(t *testing.T, name string, path spray.Path, evs, first int) spray.Sprayer {
-	t.Helper()
-	maker, _, err := spray.Registry.Make(name, map[string]string{"evs": fmt.Sprint(evs), "first": fmt.Sprint(first)})
-	require.NoError(t, err)
-	return maker(path)
 }

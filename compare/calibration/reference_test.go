@@ -2,7 +2,6 @@ package calibration
 
 import (
 	"encoding/json"
-	"math"
 	"os"
 	"slices"
 	"testing"
@@ -24,17 +23,6 @@ type reference struct {
 	Pooled []float64 `json:"pooled"`
 }
 
-// distance compares a sorted sample of flows with the pooled quantiles, as Kolmogorov and Smirnov do: the largest
-// difference between the share of flows that are done by some time, at the times that Pooled states.
-func (r *reference) distance(sorted []float64) (worst float64) {
-	for i, at := range r.Pooled {
-		done, _ := slices.BinarySearch(sorted, math.Nextafter(at, math.Inf(1)))
-		share := float64(done) / float64(len(sorted))
-		worst = max(worst, math.Abs(share-float64(i+1)/float64(len(r.Pooled)+1)))
-	}
-	return worst
-}
-
 // references reads what was recorded, by scenario and label.
 func references(t *testing.T) map[[2]string]*reference {
 	text, err := os.ReadFile("testdata/htsim.json")
@@ -51,12 +39,6 @@ func references(t *testing.T) map[[2]string]*reference {
 		all[[2]string{r.Scenario, r.Label}] = r
 	}
 	return all
-}
-
-// nearestRank is the quantile that the references state, of a sorted sample.
-func nearestRank(sorted []float64, percent float64) float64 {
-	rank := int(math.Ceil(percent / 100 * float64(len(sorted))))
-	return sorted[max(0, rank-1)]
 }
 
 func median(sample []float64) float64 {

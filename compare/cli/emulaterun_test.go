@@ -71,7 +71,9 @@ func TestEmulateRunLive(t *testing.T) {
 	name := namespaces(t)
 	out := t.TempDir()
 	pcap := filepath.Join(out, "links.pcapng")
-	self := func(role string) string { return "env " + programKey + "=" + role + " " + os.Args[0] + " -test.run=^TestEmulatedProgram$" }
+	self := func(role string) string {
+		return "env " + programKey + "=" + role + " " + os.Args[0] + " -test.run=^TestEmulatedProgram$"
+	}
 	status, stdout, stderr := weft("emulate", "run", emulated(t), "--set", "fabric.rate=100Mbps", "--carrier", "live", "--name", name, "--out", out, "--pcap", pcap,
 		"--netem", "leaf0-h0=delay 4ms loss 20% seed 2", "--on", "h3", self("answer"), "--on", "h0", self("ask:h3"))
 	require.Equal(t, cli.Done, status, stderr)

@@ -164,8 +164,8 @@ func (g *gate) give(n int64) {
 // stir has writers look again whether they must still wait.
 func (g *gate) stir() {
 	g.mu.Lock() // none is between looking and waiting
-	g.mu.Unlock()
 	g.freed.Broadcast()
+	g.mu.Unlock()
 }
 
 func (g *gate) close() {

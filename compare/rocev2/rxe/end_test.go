@@ -69,7 +69,6 @@ type end struct {
 	carrier *udp.Carrier
 	host    *rocev2.Host
 	pair    rocev2.QueuePair
-	qpn     uint32
 	memory  []byte
 	buffer  uint32
 	there   place
