@@ -94,9 +94,9 @@ func (p Params) String() string {
 		w.add("limit", strconv.Itoa(p.Limit))
 	}
 	if p.Delay != 0 || p.Jitter != 0 {
-		w.add("delay", p.Delay.String())
+		w.add("delay", when(p.Delay))
 		if p.Jitter != 0 {
-			w.add(p.Jitter.String())
+			w.add(when(p.Jitter))
 			w.share(p.DelayCorr)
 		}
 		if p.Distribution != nil {
@@ -122,6 +122,19 @@ func (p Params) String() string {
 		w.add("seed", strconv.FormatUint(p.Seed, 10))
 	}
 	return strings.Join(w, " ")
+}
+
+// when writes a time as tc reads it, exactly, in the largest unit that needs no fraction.
+func when(t Time) string {
+	for _, u := range [...]struct {
+		size Time
+		name string
+	}{{instant.Second, "s"}, {instant.Millisecond, "ms"}, {instant.Microsecond, "us"}} {
+		if t%u.size == 0 {
+			return strconv.FormatInt(int64(t/u.size), 10) + u.name
+		}
+	}
+	return strconv.FormatInt(int64(t/instant.Nanosecond), 10) + "ns"
 }
 
 type words []string
@@ -174,9 +187,9 @@ func (w *words) slot(s Slot) {
 		return
 	}
 	if s.Distribution != nil {
-		w.add("slot", "distribution", s.Distribution.Name, s.Delay.String(), s.Jitter.String())
+		w.add("slot", "distribution", s.Distribution.Name, when(s.Delay), when(s.Jitter))
 	} else {
-		w.add("slot", s.Min.String(), s.Max.String())
+		w.add("slot", when(s.Min), when(s.Max))
 	}
 	if s.Packets != 0 {
 		w.add("packets", strconv.Itoa(s.Packets))

@@ -172,6 +172,7 @@ func FuzzParse(f *testing.F) {
 	for line := range goodLines {
 		f.Add(line)
 	}
+	f.Add("delay 0 1.5s")
 	f.Fuzz(func(t *testing.T, line string) {
 		p, err := Parse(line, nil)
 		if err != nil {
