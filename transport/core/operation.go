@@ -199,6 +199,7 @@ func (e *Endpoint) operationSent(now Time, pd *sendPDC, i, mi uint32) {
 			e.byRead.put(readKey(i, m.id), mi)
 		}
 		pd.awaiting++
+		pd.answers = true
 		o.awaited++
 		e.awaitData(now, i)
 	}

@@ -108,6 +108,7 @@ type sendPDC struct {
 	probes    uint8  // since the last progress
 	clears    uint8  // CLEAR_CMDs since the last progress
 	opaque    uint16 // of the last probe
+	answers   bool   // answers with data were awaited at some time: they may come when nobody wants them any more
 	recovery  uint32 // fast recovery ends when the cumulative acknowledgement reaches it
 	scanned   uint32 // fast recovery has looked at everything before it
 	scheduled Time   // when the timer fires; Never if it is not set

@@ -80,7 +80,7 @@ func (e *Endpoint) reverseTarget(own uint16, from Addr, remote uint16) uint32 {
 	if pd.twin != 0 {
 		return pd.twin
 	}
-	if pd.awaiting == 0 || !pd.sending() || remote == 0 || !e.establish(pd, remote) {
+	if !pd.answers || !pd.sending() || remote == 0 || !e.establish(pd, remote) {
 		return 0
 	}
 	t := e.targetSlot()
