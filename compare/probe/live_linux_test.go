@@ -12,7 +12,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strconv"
 	"strings"
 	"testing"
@@ -21,6 +20,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
 
+	"github.com/weft-transport/weft/emulator/netns"
 	"github.com/weft-transport/weft/transport"
 )
 
@@ -85,20 +85,13 @@ func (b *bench) ip(format string, args ...any) string {
 	return string(out)
 }
 
-// in runs f on a thread in one of the namespaces; sockets that it opens stay there.
+// in runs f in one of the namespaces; sockets that it opens stay there.
 func (b *bench) in(i int, f func()) {
 	b.t.Helper()
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
-	home, err := os.Open("/proc/thread-self/ns/net")
-	require.NoError(b.t, err)
-	defer home.Close()
-	away, err := os.Open("/run/netns/" + b.names[i])
-	require.NoError(b.t, err)
-	defer away.Close()
-	require.NoError(b.t, unix.Setns(int(away.Fd()), unix.CLONE_NEWNET))
-	defer func() { require.NoError(b.t, unix.Setns(int(home.Fd()), unix.CLONE_NEWNET)) }()
-	f()
+	require.NoError(b.t, netns.Within(b.names[i], func() error {
+		f()
+		return nil
+	}))
 }
 
 // endpoint opens this end over IP protocol 253.

@@ -12,25 +12,34 @@ import (
 // Within calls do on a thread that is in a namespace: sockets and devices that it opens belong there, also when it has
 // returned. Its goroutines do not.
 func Within(namespace string, do func() error) error {
-	runtime.LockOSThread() // not unlocked when the way back fails: the thread ends with its goroutine
+	runtime.LockOSThread()
 	home, err := os.Open("/proc/thread-self/ns/net")
 	if err != nil {
+		runtime.UnlockOSThread()
 		return fmt.Errorf("netns: %w", err)
 	}
 	defer home.Close()
+	if err := enter(namespace); err != nil {
+		runtime.UnlockOSThread()
+		return err
+	}
+	err = do()
+	if back := unix.Setns(int(home.Fd()), unix.CLONE_NEWNET); back != nil {
+		return fmt.Errorf("netns: leaving %s: %w", namespace, back) // the thread stays locked, and ends with its goroutine
+	}
+	runtime.UnlockOSThread()
+	return err
+}
+
+// enter moves the calling thread.
+func enter(namespace string) error {
 	there, err := os.Open(filepath.Join(runDir, namespace))
 	if err != nil {
 		return fmt.Errorf("netns: %w", err)
 	}
 	defer there.Close()
 	if err := unix.Setns(int(there.Fd()), unix.CLONE_NEWNET); err != nil {
-		runtime.UnlockOSThread()
 		return fmt.Errorf("netns: entering %s takes CAP_SYS_ADMIN: %w", namespace, err)
 	}
-	err = do()
-	if back := unix.Setns(int(home.Fd()), unix.CLONE_NEWNET); back != nil {
-		return fmt.Errorf("netns: leaving %s: %w", namespace, back)
-	}
-	runtime.UnlockOSThread()
-	return err
+	return nil
 }

@@ -5,13 +5,13 @@ import (
 	"net/netip"
 	"os"
 	"os/exec"
-	"runtime"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
 
+	"github.com/weft-transport/weft/emulator/netns"
 	"github.com/weft-transport/weft/transport/core"
 	"github.com/weft-transport/weft/transport/wire"
 	"github.com/weft-transport/weft/transport/wire/encap"
@@ -61,20 +61,13 @@ func (b *testbed) ip(format string, args ...any) {
 	}
 }
 
-// in runs f on a thread in one of the namespaces; sockets that it opens stay there.
+// in runs f in one of the namespaces; sockets that it opens stay there.
 func (b *testbed) in(i int, f func()) {
 	b.t.Helper()
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
-	home, err := os.Open("/proc/thread-self/ns/net")
-	require.NoError(b.t, err)
-	defer home.Close()
-	there, err := os.Open("/run/netns/" + b.names[i])
-	require.NoError(b.t, err)
-	defer there.Close()
-	require.NoError(b.t, unix.Setns(int(there.Fd()), unix.CLONE_NEWNET))
-	defer func() { require.NoError(b.t, unix.Setns(int(home.Fd()), unix.CLONE_NEWNET)) }()
-	f()
+	require.NoError(b.t, netns.Within(b.names[i], func() error {
+		f()
+		return nil
+	}))
 }
 
 // ends opens one end in each namespace, on the well-known port.
