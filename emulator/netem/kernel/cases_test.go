@@ -157,7 +157,9 @@ func cases() []kase {
 		// 400 + 20 bytes are 9 cells of 48, which are 477 bytes on the wire.
 		kase{name: "rate", line: "rate 4mbit 20 48 5", gap: 940_000, exact: true, figures: plain(spacing), theory: map[string]expected{
 			"spacing, us": {value: 954, slack: 0.5}}},
-		kase{name: "slot", line: "slot 10ms 20ms packets 5", gap: 2_900_000, exact: true, figures: plain(groups), theory: map[string]expected{
+		// 7.5 packets come while a slot lets 5 go. How long a slot is, a kernel draws from a generator that no seed reaches: with few
+		// more than 5, a run of short slots would now and then find the queue empty.
+		kase{name: "slot", line: "slot 10ms 20ms packets 5", gap: 2_000_000, exact: true, figures: plain(groups), theory: map[string]expected{
 			"packets in a slot": {value: 5}, "between slots, ms": {value: 15, spread: 10 / math.Sqrt(12), slack: 0.05}}},
 		// 100 find room; the next does when the first of them leaves, 143 packets later.
 		kase{name: "limit", line: "delay 100ms limit 100", gap: 700_000, figures: plain(losses), theory: map[string]expected{
