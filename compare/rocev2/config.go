@@ -53,8 +53,11 @@ type Config struct {
 	AdaptiveFirst Time
 	RetryCount    int  // retries without progress before the queue pair fails. 0: 7; negative: never fails
 	RetryFor      Time // if set, the queue pair fails after this long without progress, instead of by RetryCount
-	Stall         Time // pause before the retry that a NAK or an expiry asks for: recovery outside the fast path. 0: none
-	SlowRestart   int  // packets that may be outstanding when a retry starts, plus one for each acknowledged, up to a BDP. 0: no limit
+	// ProbeAfter is how many expiries in a row make a path as good as gone: from then on a retry sends one packet, and the
+	// rest when that is answered. 0: every retry sends all again.
+	ProbeAfter  int
+	Stall       Time // pause before the retry that a NAK or an expiry asks for: recovery outside the fast path. 0: none
+	SlowRestart int  // packets that may be outstanding when a retry starts, plus one for each acknowledged, up to a BDP. 0: no limit
 
 	// Responder.
 	AckEvery    int  // acknowledges at least every n-th packet, asked or not. 0: only when asked
@@ -149,6 +152,7 @@ func (c Config) checkRanges() error {
 		{"Timeout", int64(c.Timeout), 1, int64(instant.Never)},
 		{"AdaptiveFirst", int64(c.AdaptiveFirst), 0, int64(instant.Second)},
 		{"RetryFor", int64(c.RetryFor), 0, int64(instant.Never)},
+		{"ProbeAfter", int64(c.ProbeAfter), 0, 1 << 20},
 		{"Stall", int64(c.Stall), 0, int64(instant.Second)},
 		{"SlowRestart", int64(c.SlowRestart), 0, wire.MaxWindow},
 		{"CNPInterval", int64(c.CNPInterval), 1, int64(instant.Never)},

@@ -92,6 +92,8 @@ func TestModeRules(t *testing.T) {
 	require.Equal(t, 213, fav.MaxOutstanding, "one and a half BDP of 142 packets")
 	require.False(t, fav.CNPOnNAK)
 	require.Zero(t, fav.Stall)
+	require.Equal(t, 7, fav.ProbeAfter)
+	require.Zero(t, hw.ProbeAfter)
 	require.Equal(t, instantMs, preset(ModeFavourable, LossGoBackN, true).Timeout)
 
 	ad := preset(ModeAdaptive, LossGoBackN, true)

@@ -333,6 +333,28 @@ func TestRetryFor(t *testing.T) {
 	require.InDelta(t, 1000, n.kind(0, core.Failed)[0].At.Microseconds(), 1)
 }
 
+// A path that is as good as gone is asked with one packet a timeout, and all the rest follows its answer at once, whichever
+// way losses are repaired.
+func TestProbesOfADeadPath(t *testing.T) {
+	const packets, after = 20, 3
+	for _, loss := range []Loss{GoBackN, Selective} {
+		c := testConfig()
+		c.RetryFor, c.Timeout, c.ProbeAfter, c.AckReqEvery, c.AckEvery = 5000*us, 100*us, after, 1, 1
+		c.Loss = loss
+		if loss == Selective {
+			c.Placement = OutOfOrder
+		}
+		n := newNet(t, 2, c)
+		n.fate = func(*core.Packet, *wire.Header) fate { return fate{drop: n.hosts[0].Counters().Timeouts < 10} }
+		n.write(packets * testMTU)
+		n.finish(1)
+		sent := n.hosts[0].Counters()
+		require.Equal(t, uint64(10), sent.Timeouts)
+		require.Equal(t, uint64(after*packets+(10-after+1)+packets-1), sent.SentData)
+		require.InDelta(t, 10*100+3*10, n.kind(0, core.Completed)[0].At.Microseconds(), 15)
+	}
+}
+
 // Adaptive retransmission: the timeout doubles with each expiry, up to the standard's, and starts short again
 // after progress.
 func TestAdaptiveTimeout(t *testing.T) {

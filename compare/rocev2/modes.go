@@ -59,6 +59,10 @@ var (
 // that the long timer survives.
 const retryBudget = 7 * 67108864 * instant.Nanosecond
 
+// probeAfter is where the modes with short timers begin to ask with one packet: the standard would have given up by
+// count. Sending a whole window into a dead path every timeout until the budget ends would fill the others.
+const probeAfter = 7
+
 // modes holds each mode's rules. docs/ROCE.md gives the reasons and sources.
 var modes = [...]mode{
 	{name: ModeStandard, doc: "the rules of the InfiniBand specification and of the RoCE v2 annex, defaults of verbs", apply: func(c *Config, _ Env) {
@@ -92,7 +96,7 @@ func (c *Config) favour(e Env) {
 	if e.Lossless { // there, nothing heard means paused, not lost
 		c.Timeout = max(instant.Millisecond, 8*e.BaseRTT)
 	}
-	c.RetryFor = retryBudget
+	c.RetryFor, c.ProbeAfter = retryBudget, probeAfter
 }
 
 // selective turns the configuration of a mode into selective retransmission. In-order modes become IRN: no
@@ -110,7 +114,7 @@ func (c *Config) selective(m *mode, e Env) {
 		if e.Lossless { // IRN runs without timers there; then a damaged last packet would never be repeated
 			c.Timeout, c.TimeoutLow = max(instant.Millisecond, 8*e.BaseRTT), 0
 		}
-		c.RetryFor = retryBudget
+		c.RetryFor, c.ProbeAfter = retryBudget, probeAfter
 	}
 	c.AckReqEvery, c.AckEvery = 1, 1
 	c.MaxOutstanding = c.bdpPackets()

@@ -203,6 +203,9 @@ func (h *Host) onAck(now Time, i uint32, upTo psn) {
 	sample := h.takeSample(now, q, upTo)
 	old := q.una
 	delivered := h.settle(now, q, upTo)
+	if h.cfg.Loss == Selective && h.probing(q) && q.outstanding() > 0 {
+		h.startRecovery(q, true)
+	}
 	if q.restart > 0 {
 		h.growRestart(q, upTo.Sub(old))
 	}
@@ -282,6 +285,9 @@ func (h *Host) retry(now Time, i uint32, why cause) {
 	} else {
 		h.rewind(q)
 	}
+	if h.probing(q) {
+		h.probe(q)
+	}
 	if cc := h.control[i]; cc != nil {
 		cc.OnSignal(now, congestion.Signal{Cause: why.signal(), Bytes: lost, InFlight: q.inFlight})
 	}
@@ -313,10 +319,24 @@ func (h *Host) rewind(q *qp) {
 	q.sinceAsk = 1 << 30
 }
 
-// growRestart widens the window of a slow restart by what was acknowledged, and ends it at one BDP.
+// probing tells whether so many timeouts passed in silence that one packet must be answered before all are sent.
+func (h *Host) probing(q *qp) bool {
+	return h.cfg.ProbeAfter > 0 && q.expiries >= uint32(h.cfg.ProbeAfter)
+}
+
+// probe narrows the retry that was just begun to its first packet.
+func (h *Host) probe(q *qp) {
+	q.restart = 1
+	if h.cfg.Loss == Selective {
+		h.holes[q.holes].recoverTo = q.una
+	}
+}
+
+// growRestart widens the window of a slow restart by what was acknowledged, and ends it at one BDP. Behind a probe there
+// is none.
 func (h *Host) growRestart(q *qp, packets int) {
 	q.restart += int32(packets)
-	if int(q.restart) >= h.cfg.bdpPackets() {
+	if h.cfg.SlowRestart == 0 || int(q.restart) >= h.cfg.bdpPackets() {
 		q.restart = 0
 	}
 }

@@ -54,3 +54,30 @@ func TestPlanesWithFaults(t *testing.T) {
 		}
 	}
 }
+
+// With rerouting everybody finishes soon. Without, who keeps to the dead plane tries until its time is up, with packets that
+// can be counted: seven windows a queue pair, then one packet a millisecond.
+func TestADeadPlaneEndsSoon(t *testing.T) {
+	all, err := scenario.Load("planes-dead-reroute", scenario.Options{Set: []string{"workload.size=1MiB"}})
+	require.NoError(t, err)
+	set, err := runner.NewSetting(all[0])
+	require.NoError(t, err)
+	for i := range set.Scenario.Protocols {
+		r, err := set.Run(context.Background(), &set.Scenario.Protocols[i], 1, runner.Options{Check: true})
+		require.NoError(t, err)
+		require.Equal(t, 32, r.Run.Finished)
+		require.Less(t, r.Run.Events, uint64(500_000))
+	}
+
+	all, err = scenario.Load("planes-dead", scenario.Options{Set: []string{"workload.size=1MiB"},
+		Protocols: "rocev2,mode=favourable,congestion=dcqcn,qps=16,rocev2,mode=favourable,loss=selective,qps=16"})
+	require.NoError(t, err)
+	set, err = runner.NewSetting(all[0])
+	require.NoError(t, err)
+	for i := range set.Scenario.Protocols {
+		r, err := set.Run(context.Background(), &set.Scenario.Protocols[i], 1, runner.Options{Check: true})
+		require.NoError(t, err)
+		require.Positive(t, r.Run.Failed.Retry)
+		require.Less(t, r.Run.Events, uint64(5_000_000))
+	}
+}
