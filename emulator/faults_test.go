@@ -191,3 +191,18 @@ func TestAuditSeesLostCredit(t *testing.T) {
 type impatient struct{ core.Stack }
 
 func (impatient) Deadline() Time { return 21 * us }
+
+// TestFlapsLeaveRoutesSmall takes a link down and up ten thousand times: the switch that repairs its ways each time finds those that it had
+// before. Once they were kept anew each time, until a run of a minute's flaps had more than a set can name.
+func TestFlapsLeaveRoutesSmall(t *testing.T) {
+	n := build(t, "leafspine", map[string]string{"leaves": "4"}, hundredGig)
+	f, s := checked(t, n, Config{Classes: onlyData(), LinkOverhead: 64, RerouteLocal: 0, RerouteAll: Never, BufferBytes: 64 << 20})
+	whole := len(f.routing.hops)
+	cut := n.LinkNamed("leaf0-spine1")
+	require.NoError(t, f.Schedule(Fault{Links: []int{cut}, At: us, For: us / 2, Every: us, Count: 10_000}))
+	s[0].to, s[0].count = 15, 5000
+	f.Wake(0)
+	run(t, f, 11_000*us)
+	require.NotEqual(t, f.net.base, f.routing, "repaired")
+	require.Less(t, len(f.routing.hops), 2*whole)
+}

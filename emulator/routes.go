@@ -7,14 +7,15 @@ import "fmt"
 // cache; the leaf itself knows its hosts' links.
 type routes struct {
 	leaves   int
-	leafOf   []int32  // by host: number of its leaf, counted among leaves
-	leafNode []Node   // by leaf: its node
-	isLeaf   []int32  // by switch: its number among leaves, or -1
-	down     []int32  // by host: the link from its leaf to it
-	sets     []hopSet // by switch*leaves+leaf
-	hops     []int32  // links, the sets lie in it
-	whole    []hopSet // the sets before any local repair
-	allHops  []int32  // the links of whole
+	leafOf   []int32           // by host: number of its leaf, counted among leaves
+	leafNode []Node            // by leaf: its node
+	isLeaf   []int32           // by switch: its number among leaves, or -1
+	down     []int32           // by host: the link from its leaf to it
+	sets     []hopSet          // by switch*leaves+leaf
+	hops     []int32           // links, the sets lie in it
+	whole    []hopSet          // the sets before any local repair
+	allHops  []int32           // the links of whole
+	repaired map[string]hopSet // what local repairs have left of a set, by its links: a link that flaps leaves the same again and again
 }
 
 // A hopSet is a run of links in routes.hops: start<<8 | count. Count 0: no way.
@@ -55,6 +56,7 @@ func (r *routes) compute(n *Network, up func(link int) bool) error {
 	a := adjacent(n, up)
 	r.sets = make([]hopSet, n.Switches*r.leaves)
 	r.hops = r.hops[:0]
+	r.repaired = nil
 	distance := make([]int32, n.Switches)
 	queue := make([]int32, 0, n.Switches)
 	known := make(map[string]hopSet) // sets with equal links are kept once; only looked up, never ranged over
@@ -215,14 +217,33 @@ func (r *routes) repair(sw int, dead func(link int) bool) {
 				r.hops = append(r.hops, l)
 			}
 		}
-		live := hopSet(start<<8 | uint32(len(r.hops)) - start)
-		if live.count() == set.count() {
+		live := set
+		if left := r.hops[start:]; len(left) < int(set.count()) {
+			live = r.once(left)
+		}
+		if live.start() < start {
 			r.hops = r.hops[:start]
-			live = set
 		}
 		made[set] = live
 		row[leaf] = live
 	}
+}
+
+// once returns the set of the links at the end of hops, or that of an earlier repair with the same links.
+func (r *routes) once(links []int32) hopSet {
+	if len(links) == 0 {
+		return 0
+	}
+	key := linkKey(links)
+	set, seen := r.repaired[key]
+	if !seen {
+		set = hopSet(uint32(len(r.hops)-len(links))<<8 | uint32(len(links)))
+		if r.repaired == nil {
+			r.repaired = make(map[string]hopSet)
+		}
+		r.repaired[key] = set
+	}
+	return set
 }
 
 // clone returns routes that can be changed; what never changes is shared.
