@@ -2,6 +2,7 @@ package emulator
 
 import (
 	"context"
+	"strconv"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -192,8 +193,41 @@ type impatient struct{ core.Stack }
 
 func (impatient) Deadline() Time { return 21 * us }
 
+// TestRepairsAreOfTheirSwitch cuts links in networks of all sizes: every way that is left at the switches that know of it is what there
+// was, without the dead ones.
+func TestRepairsAreOfTheirSwitch(t *testing.T) {
+	for _, leaves := range []int{4, 40} { // with 40, the sets have more than 256 links together
+		spec := hundredGig
+		spec.Hosts = 2 * leaves
+		n := build(t, "leafspine", map[string]string{"leaves": strconv.Itoa(leaves), "spines": "8"}, spec)
+		f, err := New(n, Config{Classes: onlyData(), LinkOverhead: 64, RerouteLocal: 0, RerouteAll: Never, BufferBytes: 64 << 20})
+		require.NoError(t, err)
+		whole, hops := f.routing.sets, f.routing.hops
+		dead := map[int32]bool{}
+		for _, name := range []string{"leaf0-spine1", "leaf0-spine7", "leaf3-spine4", "spine2-leaf1"} {
+			dead[int32(n.LinkNamed(name))] = true
+			require.NoError(t, f.Schedule(Fault{Kind: LinkDown, Links: []int{n.LinkNamed(name)}, At: us}))
+		}
+		run(t, f, 2*us)
+		repaired := 0
+		for i, set := range f.routing.sets {
+			var want []int32
+			for _, l := range hops[whole[i].start() : whole[i].start()+whole[i].count()] {
+				if !dead[l] {
+					want = append(want, l)
+				}
+			}
+			if len(want) < int(whole[i].count()) {
+				repaired++
+			}
+			require.Equal(t, want, append([]int32(nil), f.routing.hops[set.start():set.start()+set.count()]...), "%d leaves: switch and leaf %d", leaves, i)
+		}
+		require.Greater(t, repaired, 4)
+	}
+}
+
 // TestFlapsLeaveRoutesSmall takes a link down and up ten thousand times: the switch that repairs its ways each time finds those that it had
-// before. Once they were kept anew each time, until a run of a minute's flaps had more than a set can name.
+// before, and keeps none anew.
 func TestFlapsLeaveRoutesSmall(t *testing.T) {
 	n := build(t, "leafspine", map[string]string{"leaves": "4"}, hundredGig)
 	f, s := checked(t, n, Config{Classes: onlyData(), LinkOverhead: 64, RerouteLocal: 0, RerouteAll: Never, BufferBytes: 64 << 20})
