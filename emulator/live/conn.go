@@ -7,6 +7,7 @@ import (
 	"net/netip"
 	"os"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/weft-transport/weft/transport/core"
@@ -23,13 +24,16 @@ type Conn struct {
 	gate *gate
 	port uint16
 
-	mu            sync.Mutex
-	received      ring
-	marks         core.ECN // of outgoing datagrams
-	closed        error
+	received      inbox
+	held          atomic.Int32  // datagrams that were received and not read
 	notify        chan struct{} // of capacity 1: something was received, or an end
+	marks         atomic.Uint32 // core.ECN of outgoing datagrams
+	closed        atomic.Pointer[error]
 	readDeadline  deadline
 	writeDeadline deadline
+
+	mu   sync.Mutex // of readers
+	next *parcel    // that one of them gets, and behind it what was taken from received with it
 }
 
 var _ net.PacketConn = (*Conn)(nil)
@@ -92,7 +96,7 @@ func (c *Conn) WriteTo(b []byte, to net.Addr) (int, error) {
 	p := f.newParcel(len(b))
 	copy(p.bytes, b)
 	p.from, p.to, p.srcPort, p.dstPort = c.gate.host, int32(host), c.port, uint16(ua.Port)
-	p.ecn, p.headers = c.ecn(), ipUDP
+	p.ecn, p.headers = core.ECN(c.marks.Load()), ipUDP
 	p.stamp = f.since()
 	if err := f.hand(p); err != nil {
 		return 0, c.oops("write", err)
@@ -101,17 +105,7 @@ func (c *Conn) WriteTo(b []byte, to net.Addr) (int, error) {
 }
 
 // SetECN has the datagrams that are written from now on carry a code point of ECN.
-func (c *Conn) SetECN(e core.ECN) {
-	c.mu.Lock()
-	c.marks = e
-	c.mu.Unlock()
-}
-
-func (c *Conn) ecn() core.ECN {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.marks
-}
+func (c *Conn) SetECN(e core.ECN) { c.marks.Store(uint32(e)) }
 
 // ReadFrom implements net.PacketConn.
 func (c *Conn) ReadFrom(b []byte) (int, net.Addr, error) {
@@ -125,45 +119,60 @@ func (c *Conn) ReadFrom(b []byte) (int, net.Addr, error) {
 // ReadECN is ReadFrom with the code point of ECN that the datagram arrived with.
 func (c *Conn) ReadECN(b []byte) (n int, from netip.AddrPort, ecn core.ECN, err error) {
 	for {
-		c.mu.Lock()
-		switch {
-		case c.readDeadline.passed():
-			err = errDeadline
-		case c.received.len() > 0:
-			p := c.received.pop()
-			if c.received.len() > 0 {
-				c.signal()
-			}
-			c.mu.Unlock()
+		p, err := c.pop()
+		if err != nil {
+			c.signal() // for whoever else waits
+			return 0, netip.AddrPort{}, 0, c.oops("read", err)
+		}
+		if p != nil {
 			n = copy(b, p.bytes)
 			from, ecn = netip.AddrPortFrom(AddrOf(int(p.from)), p.srcPort), p.ecn
 			c.gate.fabric.drop(p)
 			return n, from, ecn, nil
-		case c.closed != nil:
-			err = c.closed
-		}
-		c.mu.Unlock()
-		if err != nil {
-			c.signal() // for whoever else waits
-			return 0, netip.AddrPort{}, 0, c.oops("read", err)
 		}
 		<-c.notify
 	}
 }
 
+// pop returns the next datagram; nil: there is none yet.
+func (c *Conn) pop() (*parcel, error) {
+	if c.readDeadline.passed() {
+		return nil, errDeadline
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.next == nil {
+		c.next = c.received.take()
+	}
+	p := c.next
+	if p == nil {
+		return nil, c.ended()
+	}
+	c.next, p.next = p.next, nil
+	c.held.Add(-1)
+	if c.next != nil {
+		c.signal() // whoever takes one and leaves more tells the next reader
+	}
+	return p, nil
+}
+
+func (c *Conn) ended() error {
+	if why := c.closed.Load(); why != nil {
+		return *why
+	}
+	return nil
+}
+
 // receive takes a datagram from the loop; false: there is no room, or nobody.
 func (c *Conn) receive(p *parcel) bool {
-	c.mu.Lock()
-	ok := c.closed == nil && c.received.len() < c.gate.fabric.cfg.ReceiveBuffer
-	first := ok && c.received.len() == 0 // whoever takes one and leaves more tells the next reader
-	if ok {
-		c.received.push(p)
+	if c.closed.Load() != nil || int(c.held.Load()) >= c.gate.fabric.cfg.ReceiveBuffer {
+		return false
 	}
-	c.mu.Unlock()
-	if first {
+	c.held.Add(1)
+	if c.received.push(p) {
 		c.signal()
 	}
-	return ok
+	return true
 }
 
 func (c *Conn) signal() {
@@ -184,29 +193,25 @@ func (c *Conn) Close() error {
 }
 
 func (c *Conn) shut(why error) error {
-	c.mu.Lock()
-	again := c.closed
-	if again == nil {
-		c.closed = why
-	}
-	c.mu.Unlock()
+	first := c.closed.CompareAndSwap(nil, &why)
 	c.readDeadline.set(time.Time{})
 	c.writeDeadline.set(time.Time{})
 	c.signal()
-	if again != nil {
-		return c.oops("close", again)
+	if !first {
+		return c.oops("close", c.ended())
 	}
 	return nil
 }
 
 // stopped implements writer.
 func (c *Conn) stopped() error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.closed == nil && c.writeDeadline.passed() {
+	if err := c.ended(); err != nil {
+		return err
+	}
+	if c.writeDeadline.passed() {
 		return errDeadline
 	}
-	return c.closed
+	return nil
 }
 
 // SetDeadline implements net.PacketConn.
@@ -236,20 +241,23 @@ func (c *Conn) oops(op string, err error) error {
 
 // A deadline is an instant after which a wait ends, and may be moved while somebody waits.
 type deadline struct {
-	mu      sync.Mutex
-	at      time.Time
-	timer   *time.Timer
+	at      atomic.Pointer[time.Time] // nil: none
 	changed func()
+
+	mu    sync.Mutex
+	timer *time.Timer
 }
 
 func (d *deadline) set(t time.Time) {
 	d.mu.Lock()
-	d.at = t
 	if d.timer != nil {
 		d.timer.Stop()
 		d.timer = nil
 	}
-	if !t.IsZero() {
+	if t.IsZero() {
+		d.at.Store(nil)
+	} else {
+		d.at.Store(&t)
 		d.timer = time.AfterFunc(time.Until(t), d.changed)
 	}
 	d.mu.Unlock()
@@ -257,7 +265,6 @@ func (d *deadline) set(t time.Time) {
 }
 
 func (d *deadline) passed() bool {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return !d.at.IsZero() && !time.Now().Before(d.at)
+	at := d.at.Load()
+	return at != nil && !time.Now().Before(*at)
 }

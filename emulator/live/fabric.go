@@ -5,6 +5,7 @@ import (
 	"errors"
 	"runtime"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/weft-transport/weft/emulator"
@@ -26,18 +27,17 @@ type Fabric struct {
 	sleep *sleeper
 	done  chan struct{} // closed when the loop has ended
 
-	// in guards what programs hand in; the loop takes it all at once.
-	in      sync.Mutex
-	arrived []*parcel
-	asleep  bool
-	changed bool // what the loop knows of the network's next event is out of date
-	closed  bool
+	arrived inbox       // what programs hand in; the loop takes it all at once
+	asleep  atomic.Bool // the loop, or it is about to: whoever brings something wakes it
+	changed atomic.Bool // what the loop knows of the network's next event is out of date
+	closed  atomic.Bool
+
+	rested time.Duration // when the loop last slept, since begin
 
 	// mu is held while the network moves.
 	mu       sync.Mutex
 	net      *emulator.Fabric
 	flights  flights
-	taken    []*parcel // what arrived, under way to gates
 	woken    []int32   // hosts that have something for an idle link
 	hosts    []*Host   // nil before the first Driver
 	arriving arriving
@@ -49,7 +49,8 @@ type Fabric struct {
 
 // A parcel is a datagram on its way from one gate to another.
 type parcel struct {
-	from, to         int32 // hosts
+	next             *parcel // in an inbox
+	from, to         int32   // hosts
 	srcPort, dstPort uint16
 	ecn              core.ECN
 	stamp            time.Duration // since begin, when it was written
@@ -114,7 +115,7 @@ func assemble(c Config) (*Fabric, error) {
 func (f *Fabric) Network(do func(*emulator.Fabric)) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.isClosed() {
+	if f.closed.Load() {
 		return ErrClosed
 	}
 	do(f.net)
@@ -124,10 +125,7 @@ func (f *Fabric) Network(do func(*emulator.Fabric)) error {
 
 // Close ends the network and everything that waits for it. It returns the invariant that broke, if one did.
 func (f *Fabric) Close() error {
-	f.in.Lock()
-	first := !f.closed
-	f.closed = true
-	f.in.Unlock()
+	first := !f.closed.Swap(true)
 	f.sleep.wake()
 	<-f.done
 	if first {
@@ -144,12 +142,6 @@ func (f *Fabric) Close() error {
 	return f.failed
 }
 
-func (f *Fabric) isClosed() bool {
-	f.in.Lock()
-	defer f.in.Unlock()
-	return f.closed
-}
-
 // since is the wall's clock, and now the network's.
 func (f *Fabric) since() time.Duration { return time.Since(f.begin) }
 
@@ -164,31 +156,29 @@ func (f *Fabric) toWall(t Time) time.Duration {
 	return time.Duration(float64(t) / float64(instant.Nanosecond) * f.cfg.Dilation)
 }
 
-// hand gives parcels to the loop.
+// hand gives parcels to the loop, the oldest first.
 func (f *Fabric) hand(parcels ...*parcel) error {
-	f.in.Lock()
-	if f.closed {
-		f.in.Unlock()
+	if f.closed.Load() {
 		return ErrClosed
 	}
-	f.arrived = append(f.arrived, parcels...)
-	asleep := f.asleep
-	f.asleep = false
-	f.in.Unlock()
-	if asleep {
-		f.sleep.wake()
+	last := len(parcels) - 1
+	for i, p := range parcels[:last] {
+		parcels[i+1].next = p
 	}
+	f.arrived.pushAll(parcels[last], parcels[0])
+	f.rouse()
 	return nil
 }
 
 // disturb has the loop look again at what is next.
 func (f *Fabric) disturb() {
-	f.in.Lock()
-	f.changed = true
-	asleep := f.asleep
-	f.asleep = false
-	f.in.Unlock()
-	if asleep {
+	f.changed.Store(true)
+	f.rouse()
+}
+
+// rouse ends the loop's sleep. What it shall see must be there before.
+func (f *Fabric) rouse() {
+	if f.asleep.Load() && f.asleep.CompareAndSwap(true, false) {
 		f.sleep.wake()
 	}
 }
@@ -214,37 +204,33 @@ func (f *Fabric) now() Time { return f.toNetwork(f.since()) }
 func (f *Fabric) advance(now Time) bool {
 	if err := f.net.AdvanceTo(context.Background(), now); err != nil {
 		f.failed = err
-		f.in.Lock()
-		f.closed = true
-		f.in.Unlock()
+		f.closed.Store(true)
 		return false
 	}
+	f.validity.settle(f.since)
 	return true
 }
 
 // turn takes what was handed in, lets the network catch up with a clock, and returns when it has something to do next.
 func (f *Fabric) turn(clock func() Time) (next Time, ok bool) {
-	f.in.Lock()
-	f.taken, f.arrived = f.arrived, f.taken[:0]
-	f.changed = false
-	closed := f.closed
-	f.in.Unlock()
-	if closed {
+	if f.closed.Load() {
 		return 0, false
 	}
+	f.changed.Store(false)
+	taken := f.arrived.take()
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if !f.advance(clock()) {
 		return 0, false
 	}
 	woken := f.woken[:0]
-	for i, p := range f.taken {
-		g := f.gates[p.from]
-		p.entered = f.net.Now()
-		if g.push(p) {
+	for now := f.net.Now(); taken != nil; {
+		p := taken
+		taken, p.next = p.next, nil
+		p.entered = now
+		if f.gates[p.from].push(p) {
 			woken = append(woken, p.from)
 		}
-		f.taken[i] = nil
 	}
 	for _, h := range woken {
 		f.net.Wake(int(h))
@@ -255,29 +241,34 @@ func (f *Fabric) turn(clock func() Time) (next Time, ok bool) {
 
 // rest waits until the network has something to do, or something is handed in.
 func (f *Fabric) rest(next Time) {
-	wait := f.toWall(next) - f.since()
-	poll := max(f.cfg.Poll, 0)
-	if wait <= poll {
-		if f.cfg.Poll < 0 && wait > 0 {
-			f.doze(wait)
-		}
+	now := f.since()
+	wait, poll := f.toWall(next)-now, max(f.cfg.Poll, 0)
+	switch {
+	case wait > poll:
+		f.doze(wait - poll)
+	case f.cfg.Poll < 0 && wait > 0:
+		f.doze(wait)
+	case now-f.rested > mostAwake:
+		f.sleep.sleep(nap)
+	default:
 		return
 	}
-	f.doze(wait - poll)
+	f.rested = f.since()
 }
 
+// A loop that never sleeps would have its processor to itself where it goes ahead of all, until the system stops it for 50
+// ms of every second. It gives away what the system would take, often and for short.
+const (
+	mostAwake = 500 * time.Microsecond
+	nap       = 20 * time.Microsecond
+)
+
 func (f *Fabric) doze(wait time.Duration) {
-	f.in.Lock()
-	if len(f.arrived) > 0 || f.changed || f.closed {
-		f.in.Unlock()
-		return
+	f.asleep.Store(true)
+	if f.arrived.empty() && !f.changed.Load() && !f.closed.Load() {
+		f.sleep.sleep(wait)
 	}
-	f.asleep = true
-	f.in.Unlock()
-	f.sleep.sleep(wait)
-	f.in.Lock()
-	f.asleep = false
-	f.in.Unlock()
+	f.asleep.Store(false)
 }
 
 func (f *Fabric) newParcel(n int) *parcel {

@@ -22,6 +22,7 @@ type gate struct {
 	tun   atomic.Pointer[TUN]              // takes all packets, if there is one
 	room  atomic.Int64                     // bytes that may still be written before somebody has to wait
 	needy atomic.Int32                     // writers that wait
+	least atomic.Int64                     // bytes that one of them needs
 
 	// mu guards what programs touch.
 	mu    sync.Mutex
@@ -98,9 +99,8 @@ func (g *gate) HandlePacket(now core.Time, p *core.Packet) {
 	} else if conn := (*g.conns.Load())[x.dstPort]; conn != nil {
 		c = conn
 	}
-	// The time that the network took is due; what came on top is the emulator's own.
-	took := f.since() - x.stamp
-	f.validity.delivered(took-f.toWall(now-x.entered), len(x.bytes))
+	// The time that the network took is due; what comes on top is the emulator's own.
+	f.validity.delivered(x.stamp+f.toWall(now-x.entered), len(x.bytes))
 	if c == nil || !c.receive(x) {
 		f.validity.unread++
 		f.drop(x)
@@ -124,7 +124,9 @@ func (g *gate) take(n int, w writer) error {
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.needy.Add(1) // before looking: give adds before it looks
+	if g.needy.Add(1) == 1 || need < g.least.Load() { // before looking: give adds before it looks
+		g.least.Store(need)
+	}
 	defer g.needy.Add(-1)
 	for {
 		err := w.stopped()
@@ -155,8 +157,7 @@ func (g *gate) grab(need, n int64) bool {
 }
 
 func (g *gate) give(n int64) {
-	g.room.Add(n)
-	if g.needy.Load() > 0 {
+	if room := g.room.Add(n); g.needy.Load() > 0 && room >= g.least.Load() {
 		g.stir()
 	}
 }

@@ -87,7 +87,7 @@ func (h *Host) Start(s core.Stack, notify func(now core.Time)) error {
 	f := h.fabric
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.isClosed() {
+	if f.closed.Load() {
 		return ErrClosed
 	}
 	if h.stack != nil {
@@ -113,7 +113,7 @@ func (h *Host) Do(do func(now core.Time)) error {
 	f := h.fabric
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if h.stack == nil || f.isClosed() || !f.advance(f.now()) {
+	if h.stack == nil || f.closed.Load() || !f.advance(f.now()) {
 		return ErrClosed
 	}
 	before, now := f.net.Next(), f.net.Now()
@@ -163,7 +163,7 @@ func (e *ear) Transmit(now core.Time, pull core.Pull, p *core.Packet) bool {
 func (e *ear) HandlePacket(now core.Time, p *core.Packet) {
 	f := e.fabric
 	x := f.flights.end(p)
-	f.validity.delivered(f.since()-f.toWall(now), int(p.Bytes()))
+	f.validity.delivered(f.toWall(now), int(p.Bytes()))
 	if e.stack == nil {
 		f.validity.unread++
 	} else {

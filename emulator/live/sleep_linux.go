@@ -2,6 +2,7 @@ package live
 
 import (
 	"encoding/binary"
+	"runtime"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -16,9 +17,13 @@ func newSleeper() (*sleeper, error) {
 	return &sleeper{fd}, err
 }
 
-// prepare is called on the thread that sleeps. Where the system lets it, the thread goes ahead of others: it is the clock.
+// prepare is called on the thread that sleeps. Where the system lets it (CAP_SYS_NICE), and there is another processor for
+// the programs, the thread goes ahead of all others that are not real-time ones either: it is the clock.
 func (*sleeper) prepare() {
-	_ = unix.Setpriority(unix.PRIO_PROCESS, 0, -15)    // of this thread; takes CAP_SYS_NICE
+	first := unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: unix.SCHED_FIFO, Priority: 1, Flags: unix.SCHED_FLAG_RESET_ON_FORK}
+	if runtime.NumCPU() == 1 || unix.SchedSetAttr(0, &first, 0) != nil {
+		_ = unix.Setpriority(unix.PRIO_PROCESS, 0, -15) // of this thread
+	}
 	_ = unix.Prctl(unix.PR_SET_TIMERSLACK, 1, 0, 0, 0) // without it sleeps are 50 us longer, and that is measured
 }
 

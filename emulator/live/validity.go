@@ -98,7 +98,8 @@ type measures struct {
 	late             *hdrhistogram.Histogram // nanoseconds
 	datagrams, bytes uint64
 	unread           uint64
-	used             time.Duration // by the process, before the fabric
+	due              []time.Duration // of what was delivered since the clock was last read
+	used             time.Duration   // by the process, before the fabric
 }
 
 const mostLate = time.Minute
@@ -107,10 +108,23 @@ func newMeasures() measures {
 	return measures{late: hdrhistogram.New(1, int64(mostLate), 3), used: processorTime()}
 }
 
-func (m *measures) delivered(late time.Duration, bytes int) {
+// delivered counts a datagram that is due at an instant of the wall's clock.
+func (m *measures) delivered(due time.Duration, bytes int) {
 	m.datagrams++
 	m.bytes += uint64(bytes)
-	_ = m.late.RecordValue(int64(min(max(late, 0), mostLate))) // in range
+	m.due = append(m.due, due)
+}
+
+// settle reads the clock once for all that was delivered before: the first of them was less late than it counts.
+func (m *measures) settle(clock func() time.Duration) {
+	if len(m.due) == 0 {
+		return
+	}
+	now := clock()
+	for _, due := range m.due {
+		_ = m.late.RecordValue(int64(min(max(now-due, 0), mostLate))) // in range
+	}
+	m.due = m.due[:0]
 }
 
 // Validity returns what was measured so far.
