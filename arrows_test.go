@@ -52,7 +52,7 @@ var stdOnly = []string{"transport", "congestion", "spray", "emulator", "compare/
 // libraries are the exceptions to stdOnly.
 var libraries = map[string][]string{
 	"transport/udp":  {"golang.org/x/sys", "golang.org/x/net"},
-	"emulator/live":  {"golang.org/x/sys", "github.com/HdrHistogram/hdrhistogram-go", "golang.zx2c4.com/wireguard"},
+	"emulator/live":  {"golang.org/x/sys", "github.com/HdrHistogram/hdrhistogram-go"},
 	"emulator/netns": {"golang.org/x/sys"},
 }
 

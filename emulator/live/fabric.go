@@ -38,13 +38,14 @@ type Fabric struct {
 	mu       sync.Mutex
 	net      *emulator.Fabric
 	flights  flights
-	woken    []int32   // hosts that have something for an idle link
-	hosts    []*Host   // nil before the first Driver
+	woken    []int32 // hosts that have something for an idle link
+	hosts    []*Host // nil before the first Driver
 	arriving arriving
 	failed   error
 	validity measures
 
-	pool sync.Pool
+	pool   sync.Pool
+	trains [2]sync.Pool // whole ones and short ones
 }
 
 // A parcel is a datagram on its way from one gate to another.
@@ -58,9 +59,19 @@ type parcel struct {
 	headers          uint8         // bytes on the wire that are not among the parcel's: IP and UDP of a Conn's datagrams
 	buf              []byte        // headroom, and then bytes
 	bytes            []byte
+	train            *train // that it is a piece of, without bytes of its own; nil: of none
+	piece            int
 }
 
-// headroom is what the kernel's side of a TUN device wants in front of a packet.
+// size is how many bytes it has.
+func (p *parcel) size() int {
+	if p.train != nil {
+		return p.train.size(p.piece)
+	}
+	return len(p.bytes)
+}
+
+// headroom has, at its end, what the kernel says about a packet of a TUN device.
 const headroom = 16
 
 // ipUDP is what travels around a Conn's datagram.
@@ -93,6 +104,9 @@ func assemble(c Config) (*Fabric, error) {
 		cfg: c, net: net, sleep: sleep, done: make(chan struct{}), validity: newMeasures(), begin: time.Now(),
 	}
 	f.pool.New = func() any { return new(parcel) }
+	for i, capacity := range []int{wholeTrain, shortTrain} {
+		f.trains[i].New = func() any { return &train{buf: make([]byte, 0, capacity)} }
+	}
 	f.gates = make([]*gate, c.Network.Hosts)
 	for h := range f.gates {
 		f.gates[h] = newGate(f, h)
@@ -282,12 +296,52 @@ func (f *Fabric) newParcel(n int) *parcel {
 }
 
 func (f *Fabric) copyOf(p *parcel) *parcel {
-	twin := f.newParcel(len(p.bytes))
+	twin := f.newParcel(p.size())
 	buf, bytes := twin.buf, twin.bytes
-	copy(bytes, p.bytes)
+	if p.train == nil {
+		copy(buf[headroom-virtioBytes:], p.buf[headroom-virtioBytes:])
+	} else {
+		clear(buf[:headroom]) // nothing is left for a kernel to do
+		p.appendIP(bytes[:0], p.ecn)
+	}
 	*twin = *p
-	twin.buf, twin.bytes = buf, bytes
+	twin.buf, twin.bytes, twin.train, twin.next = buf, bytes, nil, nil
 	return twin
 }
 
-func (f *Fabric) drop(p *parcel) { f.pool.Put(p) }
+// finished returns a parcel with bytes of its own and all their checksums, instead of p.
+func (f *Fabric) finished(p *parcel) *parcel {
+	if p.train != nil {
+		twin := f.copyOf(p)
+		f.drop(p)
+		return twin
+	}
+	if p.headers == 0 {
+		complete(p.buf[headroom-virtioBytes:headroom], p.bytes)
+	}
+	return p
+}
+
+func (f *Fabric) drop(p *parcel) {
+	switch t := p.train; {
+	case t == nil:
+		f.pool.Put(p)
+	case t.left.Add(-1) == 0:
+		f.poolOf(cap(t.buf)).Put(t)
+	}
+}
+
+// Capacities of trains' buffers: for all that a kernel makes, and for what would waste that.
+const (
+	wholeTrain = virtioBytes + 1<<16
+	shortTrain = 8 << 10
+)
+
+func (f *Fabric) poolOf(capacity int) *sync.Pool {
+	if capacity == shortTrain {
+		return &f.trains[1]
+	}
+	return &f.trains[0]
+}
+
+func (f *Fabric) newTrain(capacity int) *train { return f.poolOf(capacity).Get().(*train) }

@@ -74,10 +74,10 @@ func (g *gate) Transmit(now core.Time, pull core.Pull, p *core.Packet) bool {
 		From: core.Addr(x.from), To: core.Addr(x.to), Proto: core.ProtoOther, ECN: x.ecn,
 		EV:        uint16(splitmix.Mix(uint64(x.srcPort)<<16 | uint64(x.dstPort))),
 		HeaderLen: x.headers,
-		Payload:   core.Payload{Length: uint32(len(x.bytes))},
+		Payload:   core.Payload{Length: uint32(x.size())},
 	}
 	g.fabric.flights.depart(p, x)
-	g.give(int64(len(x.bytes)))
+	g.give(int64(x.size()))
 	return true
 }
 
@@ -89,18 +89,19 @@ func (g *gate) HandlePacket(now core.Time, p *core.Packet) {
 		return
 	}
 	x.ecn = p.ECN
-	if p.Flags&core.Corrupt != 0 && len(x.bytes) > 0 {
+	if p.Flags&core.Corrupt != 0 && x.size() > 0 {
+		x = f.finished(x)
 		bit := splitmix.Mix(uint64(now)) % uint64(8*len(x.bytes))
 		x.bytes[bit/8] ^= 1 << (bit % 8)
 	}
 	var c reader
 	if t := g.tun.Load(); t != nil {
 		c = t
-	} else if conn := (*g.conns.Load())[x.dstPort]; conn != nil {
+	} else if conn := (*g.conns.Load())[x.dstPort]; conn != nil && x.headers != 0 {
 		c = conn
 	}
 	// The time that the network took is due; what comes on top is the emulator's own.
-	f.validity.delivered(x.stamp+f.toWall(now-x.entered), len(x.bytes))
+	f.validity.delivered(x.stamp+f.toWall(now-x.entered), x.size())
 	if c == nil || !c.receive(x) {
 		f.validity.unread++
 		f.drop(x)

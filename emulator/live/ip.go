@@ -13,28 +13,40 @@ func (f *Fabric) AppendIP(dst []byte, p *core.Packet) []byte {
 	if p.Proto != core.ProtoOther || x == nil {
 		return dst
 	}
+	return x.appendIP(dst, p.ECN)
+}
+
+// appendIP appends a parcel as an IP packet with all its checksums, but that of a Conn's UDP.
+func (x *parcel) appendIP(dst []byte, ecn core.ECN) []byte {
 	start := len(dst)
-	if x.headers == 0 { // it is one
+	switch {
+	case x.train != nil:
+		var told [virtioBytes]byte
+		dst = x.train.headers(dst, x.piece, x.piece+1, ecn)
+		copy(told[:], dst[start:])
+		dst = append(dst[:start], dst[start+virtioBytes:]...)
+		dst = append(dst, x.train.payload(x.piece, x.piece+1)...)
+		complete(told[:], dst[start:])
+		return dst
+	case x.headers == 0: // it is one
+		var told [virtioBytes]byte
+		copy(told[:], x.buf[headroom-virtioBytes:])
 		dst = append(dst, x.bytes...)
-		if b := dst[start:]; p.ECN == core.CE && b[1]&3 != 3 {
+		complete(told[:], dst[start:])
+		if b := dst[start:]; ecn == core.CE && b[1]&3 != 3 {
 			mark(b)
 		}
 		return dst
 	}
 	dst = append(dst, make([]byte, ipUDP)...)
 	b := dst[start:]
-	const v4, ttl, udp = 0x45, 64, 17
-	b[0], b[1], b[8], b[9] = v4, byte(p.ECN), ttl, udp
+	const v4, ttl = 0x45, 64
+	b[0], b[1], b[8], b[9] = v4, byte(ecn), ttl, protoUDP
 	binary.BigEndian.PutUint16(b[2:], uint16(ipUDP+len(x.bytes)))
 	from, to := AddrOf(int(x.from)).As4(), AddrOf(int(x.to)).As4()
 	copy(b[12:], from[:])
 	copy(b[16:], to[:])
-	sum := uint32(0)
-	for i := 0; i < 20; i += 2 {
-		sum += uint32(binary.BigEndian.Uint16(b[i:]))
-	}
-	sum = sum>>16 + sum&0xffff
-	binary.BigEndian.PutUint16(b[10:], ^uint16(sum+sum>>16))
+	binary.BigEndian.PutUint16(b[10:], ^fold(sum(b[:leastIPv4])))
 	binary.BigEndian.PutUint16(b[20:], x.srcPort)
 	binary.BigEndian.PutUint16(b[22:], x.dstPort)
 	binary.BigEndian.PutUint16(b[24:], uint16(ipUDP-20+len(x.bytes)))

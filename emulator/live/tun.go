@@ -1,13 +1,12 @@
 package live
 
 import (
-	"errors"
 	"fmt"
 	"net/netip"
 	"os"
 	"sync"
-
-	"golang.zx2c4.com/wireguard/tun"
+	"sync/atomic"
+	"syscall"
 
 	"github.com/weft-transport/weft/transport/core"
 	"github.com/weft-transport/weft/transport/splitmix"
@@ -15,21 +14,19 @@ import (
 
 // A TUN is a network device of the kernel that is a host of the fabric: any program can use it, through the kernel's
 // own TCP and UDP. The kernel hands over segments of up to 64 KiB, which are cut to packets before the network sees
-// them and put together again behind it, so that every loss, mark and delay meets one packet.
+// them and put together again behind it, so that every loss, mark and delay meets one packet (train.go).
 type TUN struct {
 	gate   *gate
-	device tun.Device
-	host   int32
+	file   *os.File
+	raw    syscall.RawConn
+	ended  atomic.Bool
 	all    sync.WaitGroup
-
-	mu      sync.Mutex
-	out     []*parcel // to the kernel
-	wake    sync.Cond
-	ended   bool
-	ignored uint64 // packets that are not IPv4, or for nobody
+	out    inbox        // to the kernel
+	queued atomic.Int32 // in out, and not written yet
+	wake   chan struct{}
 }
 
-// MaxWaiting is how many packets wait for the kernel at most.
+// maxWaiting is how many packets wait for the kernel at most.
 const maxWaiting = 8192
 
 // AttachTUN makes a device called name, in the current network namespace of the calling thread, the host of a fabric.
@@ -42,12 +39,16 @@ func (f *Fabric) AttachTUN(host int, name string, mtu int) (*TUN, error) {
 	if mtu < 576 || mtu > MaxDatagram {
 		return nil, fmt.Errorf("live: an MTU of %d; expected 576 to %d", mtu, MaxDatagram)
 	}
-	device, err := tun.CreateTUN(name, mtu)
+	file, err := openTUN(name, mtu)
 	if err != nil {
 		return nil, fmt.Errorf("live: device %s, which takes CAP_NET_ADMIN: %w", name, err)
 	}
-	t := &TUN{gate: f.gates[host], device: device, host: int32(host)}
-	t.wake.L = &t.mu
+	raw, err := file.SyscallConn()
+	if err != nil {
+		file.Close()
+		return nil, fmt.Errorf("live: device %s: %w", name, err)
+	}
+	t := &TUN{gate: f.gates[host], file: file, raw: raw, wake: make(chan struct{}, 1)}
 	g := t.gate
 	g.mu.Lock()
 	taken := g.over || g.tun.Load() != nil || len(*g.conns.Load()) > 0
@@ -56,81 +57,87 @@ func (f *Fabric) AttachTUN(host int, name string, mtu int) (*TUN, error) {
 	}
 	g.mu.Unlock()
 	if taken {
-		device.Close()
+		file.Close()
 		return nil, fmt.Errorf("live: host %d has programs already", host)
 	}
-	t.all.Add(3)
-	go t.events()
-	go t.read(mtu)
+	t.all.Add(2)
+	go t.read()
 	go t.write()
 	return t, nil
 }
 
-// events keeps the device's channel empty.
-func (t *TUN) events() {
-	defer t.all.Done()
-	for range t.device.Events() {
-	}
-}
-
 // Close removes the device.
 func (t *TUN) Close() error {
-	t.mu.Lock()
-	if t.ended {
-		t.mu.Unlock()
+	if t.ended.Swap(true) {
 		return nil
 	}
-	t.ended = true
-	t.mu.Unlock()
-	t.wake.Broadcast()
+	t.signal()
 	t.gate.stir()
-	err := t.device.Close()
+	err := t.file.Close()
 	t.all.Wait()
 	return err
 }
 
+func (t *TUN) signal() {
+	select {
+	case t.wake <- struct{}{}:
+	default:
+	}
+}
+
 // stopped implements writer.
 func (t *TUN) stopped() error {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.ended {
+	if t.ended.Load() {
 		return os.ErrClosed
 	}
 	return nil
 }
 
 // read takes packets from the kernel.
-func (t *TUN) read(mtu int) {
+func (t *TUN) read() {
 	defer t.all.Done()
 	f := t.gate.fabric
-	n := t.device.BatchSize()
-	bufs, sizes := make([][]byte, n), make([]int, n)
-	parcels := make([]*parcel, n)
-	for i := range parcels {
-		parcels[i] = f.newParcel(mtu + headroom)
-		bufs[i] = parcels[i].buf
-	}
-	batch := make([]*parcel, 0, n)
+	whole := f.newTrain(wholeTrain)
+	var batch []*parcel
 	for {
-		got, err := t.device.Read(bufs, sizes, headroom)
-		if err != nil && !errors.Is(err, tun.ErrTooManySegments) {
+		n, err := t.file.Read(whole.buf[:cap(whole.buf)])
+		if err != nil {
 			return
 		}
-		bytes := 0
-		for i := range got {
-			p := parcels[i]
-			p.bytes = p.buf[headroom : headroom+sizes[i]]
-			p.headers = 0
-			if !t.address(p) {
+		buf := whole.buf[:n]
+		first := parcel{from: t.gate.host}
+		if n <= virtioBytes || !t.address(&first, buf[virtioBytes:]) {
+			continue
+		}
+		batch = batch[:0]
+		if buf[1] == 0 { // one packet
+			p := f.newParcel(n - virtioBytes)
+			first.buf, first.bytes = p.buf, p.bytes
+			*p = first
+			copy(p.buf[headroom-virtioBytes:], buf)
+			batch = append(batch, p)
+		} else {
+			tr := whole
+			if n <= shortTrain {
+				tr = f.newTrain(shortTrain)
+				buf = append(tr.buf[:0], buf...)
+			}
+			if !tr.couple(buf) {
 				continue
 			}
-			bytes += len(p.bytes)
-			batch = append(batch, p)
-			parcels[i] = f.newParcel(mtu + headroom)
-			bufs[i] = parcels[i].buf
+			for i := range tr.parcels {
+				p := &tr.parcels[i]
+				*p = first
+				p.train, p.piece = tr, i
+				batch = append(batch, p)
+			}
+			if tr == whole {
+				whole = f.newTrain(wholeTrain)
+			}
 		}
-		if len(batch) == 0 {
-			continue
+		bytes := 0
+		for _, p := range batch {
+			bytes += p.size()
 		}
 		if t.gate.take(bytes, t) != nil {
 			return
@@ -142,26 +149,21 @@ func (t *TUN) read(mtu int) {
 		if f.hand(batch...) != nil {
 			return
 		}
-		batch = batch[:0]
 	}
 }
 
-// address reads where a packet goes, and what its path is chosen by.
-func (t *TUN) address(p *parcel) bool {
-	b := p.bytes
-	if len(b) < 20 || b[0]>>4 != 4 {
-		t.ignored++
+// address reads where a packet goes, and what its path is chosen by; false: nowhere.
+func (t *TUN) address(p *parcel, b []byte) bool {
+	if len(b) < leastIPv4 || b[0]>>4 != 4 {
 		return false
 	}
 	to, err := t.gate.fabric.HostOf(netip.AddrFrom4([4]byte(b[16:20])))
 	if err != nil {
-		t.ignored++
 		return false
 	}
-	p.from, p.to, p.ecn = t.host, int32(to), core.ECN(b[1]&3)
+	p.to, p.ecn = int32(to), core.ECN(b[1]&3)
 	p.srcPort, p.dstPort = uint16(b[9]), 0
-	const tcp, udp = 6, 17
-	if head := int(b[0]&15) * 4; (b[9] == tcp || b[9] == udp) && len(b) >= head+4 {
+	if head := int(b[0]&15) * 4; (b[9] == protoTCP || b[9] == protoUDP) && len(b) >= head+4 {
 		hash := splitmix.Mix(uint64(b[head])<<24 | uint64(b[head+1])<<16 | uint64(b[head+2])<<8 | uint64(b[head+3]) | uint64(b[9])<<32)
 		p.srcPort, p.dstPort = uint16(hash), uint16(hash>>16)
 	}
@@ -170,19 +172,17 @@ func (t *TUN) address(p *parcel) bool {
 
 // receive takes a packet from the loop.
 func (t *TUN) receive(p *parcel) bool {
-	if p.ecn == core.CE && p.bytes[1]&3 != 3 {
+	if t.ended.Load() || t.queued.Load() >= maxWaiting {
+		return false
+	}
+	if p.train == nil && p.headers == 0 && p.ecn == core.CE && p.bytes[1]&3 != 3 {
 		mark(p.bytes)
 	}
-	t.mu.Lock()
-	ok := !t.ended && len(t.out) < maxWaiting
-	if ok {
-		t.out = append(t.out, p)
+	t.queued.Add(1)
+	if t.out.push(p) {
+		t.signal()
 	}
-	t.mu.Unlock()
-	if ok {
-		t.wake.Signal()
-	}
-	return ok
+	return true
 }
 
 // mark sets CE in an IPv4 header and mends its checksum (RFC 1624).
@@ -201,29 +201,52 @@ func mark(b []byte) {
 // write gives packets to the kernel.
 func (t *TUN) write() {
 	defer t.all.Done()
-	var taken []*parcel
-	bufs := make([][]byte, 0, t.device.BatchSize())
-	for {
-		t.mu.Lock()
-		for len(t.out) == 0 && !t.ended {
-			t.wake.Wait()
+	f := t.gate.fabric
+	w := vectorWriter{raw: t.raw}
+	w.once = w.try
+	var head []byte
+	for range t.wake {
+		for p := t.out.take(); p != nil; {
+			if t.ended.Load() {
+				return
+			}
+			next, n := p.next, int32(1)
+			switch {
+			case p.train != nil: // with those that stand behind it, as they stood when they came
+				from, to := p.piece, p.piece+1
+				for ; next != nil && next.train == p.train && next.piece == to && next.ecn == p.ecn; next = next.next {
+					to, n = to+1, n+1
+				}
+				head = p.train.headers(head[:0], from, to, p.ecn)
+				w.write(head, p.train.payload(from, to))
+			case p.headers != 0: // a datagram of a Conn
+				head = p.appendIP(append(head[:0], make([]byte, virtioBytes)...), p.ecn)
+				w.write(head, nil)
+			default:
+				w.write(p.buf[headroom-virtioBytes:headroom+len(p.bytes)], nil)
+			}
+			t.queued.Add(-n)
+			for ; n > 0; n-- {
+				following := p.next
+				f.drop(p)
+				p = following
+			}
 		}
-		if t.ended {
-			t.mu.Unlock()
+		if t.ended.Load() {
 			return
 		}
-		taken, t.out = t.out, taken[:0]
-		t.mu.Unlock()
-		for i := 0; i < len(taken); i += cap(bufs) {
-			bufs = bufs[:0]
-			for _, p := range taken[i:min(len(taken), i+cap(bufs))] {
-				bufs = append(bufs, p.buf[:headroom+len(p.bytes)])
-			}
-			_, _ = t.device.Write(bufs, headroom) // what the kernel refuses is lost, as on any link
-		}
-		for i, p := range taken {
-			t.gate.fabric.drop(p)
-			taken[i] = nil
-		}
 	}
+}
+
+// A vectorWriter writes two pieces as one.
+type vectorWriter struct {
+	raw    syscall.RawConn
+	pieces [2][]byte
+	once   func(fd uintptr) bool
+}
+
+// write loses what the kernel refuses, as any link does.
+func (w *vectorWriter) write(a, b []byte) {
+	w.pieces = [2][]byte{a, b}
+	_ = w.raw.Write(w.once)
 }
