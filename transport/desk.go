@@ -93,8 +93,8 @@ func (e *Endpoint) atDesk(v *core.Event, b []byte) {
 		e.accept(v, id, key, size, sound, string(b[28:]))
 	case deskTaken:
 		x := e.desk.dials[id]
-		if x == nil || x.stream.peer.addr != v.Peer {
-			orphan := e.newStream(e.peer(v.Peer), v.At)
+		if x == nil || x.stream.addr != v.Peer {
+			orphan := e.newStream(e.peer(v.Peer), v.Peer, v.At)
 			orphan.remoteKey, orphan.closed, orphan.freed, orphan.stopped = key, true, true, true
 			orphan.send(v.At, []core.Message{orphan.word(sayEnd, 0), orphan.word(sayStop, 0)}) // whoever wanted it has gone
 			return
@@ -105,7 +105,7 @@ func (e *Endpoint) atDesk(v *core.Event, b []byte) {
 		}
 		e.desk.answer(e, x.stream, core.Completed)
 	case deskRefused:
-		if x := e.desk.dials[id]; x != nil && x.stream.peer.addr == v.Peer {
+		if x := e.desk.dials[id]; x != nil && x.stream.addr == v.Peer {
 			e.desk.answer(e, x.stream, core.Failed)
 		}
 	}
@@ -114,7 +114,7 @@ func (e *Endpoint) atDesk(v *core.Event, b []byte) {
 // accept gives a listener a stream that a peer asks for.
 func (e *Endpoint) accept(v *core.Event, id, key uint64, size uint32, sound bool, service string) {
 	l := e.desk.listeners[service]
-	s := e.newStream(e.peer(v.Peer), v.At)
+	s := e.newStream(e.peer(v.Peer), v.Peer, v.At)
 	s.id = id
 	if l == nil || !sound || !l.hasRoom() || s.listen(ringSize(e.cfg.StreamBuffer)) != nil {
 		e.desk.send(v.At, e, v.Peer, deskRefused, id, 0, 0, "", nil)
@@ -142,7 +142,7 @@ func (d *desk) dial(now core.Time, e *Endpoint, s *Stream, c *call, service stri
 		return err
 	}
 	d.dials[s.id] = &dial{s, c}
-	d.send(now, e, s.peer.addr, deskOpen, s.id, s.inKey, uint32(len(s.in.bytes)), service, func(v *core.Event) {
+	d.send(now, e, s.addr, deskOpen, s.id, s.inKey, uint32(len(s.in.bytes)), service, func(v *core.Event) {
 		if d.dials[s.id] != nil && v.Err != core.NoError {
 			d.end(e, s, v)
 		}

@@ -48,6 +48,14 @@
 // is closed after 30 seconds (Config.Core.IdleClose), and one whose peer is gone without a word is forgotten after 90
 // (TargetIdle).
 //
+// # Many peers
+//
+// Config.UDP.MaxPeers peers are known at once. Peer.Close gives one back when nothing is under way with it at either
+// side; whoever deals with many
+// for a short time calls it. A dialled peer that is not closed makes room for another Dial when no context is open with
+// it, and is resolved again when it is used; a peer that only sent something makes room after 30 seconds of silence, after
+// one if no context is open (Config.UDP.PeerIdle). When all places are taken, Dial fails with ErrBusy, and packets of strangers are dropped.
+//
 // # The end
 //
 // Shutdown ends with grace: what was asked for is finished, peers are told, and nothing new begins. Close ends at once.

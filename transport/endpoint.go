@@ -1,13 +1,11 @@
 package transport
 
 import (
-	"context"
-	"errors"
 	"sync"
+	"sync/atomic"
 
 	"github.com/weft-transport/weft/transport/core"
 	"github.com/weft-transport/weft/transport/splitmix"
-	"github.com/weft-transport/weft/transport/udp"
 )
 
 // An Endpoint is one fabric endpoint (FEP): what peers send to, and what sends to peers. Its methods are safe for
@@ -31,6 +29,10 @@ type Endpoint struct {
 	unfinished int  // operations under way that end by themselves: all but receives
 	events     [32]core.Event
 	desk       desk
+	leaving    []*Peer   // closed, and not given back yet
+	sweepAt    core.Time // when they are looked at next
+
+	forgets atomic.Uint64 // peers that were given back, or evicted
 
 	mu     sync.Mutex
 	peers  map[core.Addr]*Peer
@@ -66,37 +68,6 @@ func (e *Endpoint) Name() string { return e.driver.Name(e.driver.Self()) }
 // Driver returns what drives the endpoint: its clock, and its statistics if it has any (udp.Carrier.Stats).
 func (e *Endpoint) Driver() core.Driver { return e.driver }
 
-// Dial returns the peer of that name, without sending anything: the first operation finds out whether it is there. The
-// same name gives the same Peer. More peers than Config.UDP.MaxPeers: ErrBusy.
-func (e *Endpoint) Dial(ctx context.Context, name string) (*Peer, error) {
-	if err := context.Cause(ctx); err != nil {
-		return nil, &OpError{Op: OpDial, Peer: name, Err: err}
-	}
-	a, err := e.driver.Resolve(name)
-	switch {
-	case err == nil:
-	case e.isClosed():
-		return nil, &OpError{Op: OpDial, Peer: name, Err: ErrClosed}
-	case errors.Is(err, udp.ErrPeers):
-		return nil, &OpError{Op: OpDial, Peer: name, Err: wrap{ErrBusy, err}}
-	default:
-		return nil, &OpError{Op: OpDial, Peer: name, Err: wrap{ErrAddress, err}}
-	}
-	return e.named(a, name), nil
-}
-
-// named returns the Peer of an address that is dialled. Who was dialled before is the same Peer.
-func (e *Endpoint) named(a core.Addr, name string) *Peer {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	p := e.peers[a]
-	if p == nil {
-		p = &Peer{endpoint: e, addr: a, name: name}
-		e.peers[a] = p
-	}
-	return p
-}
-
 // mostLearnt is how many Peers are kept of those that were not dialled.
 const mostLearnt = 1 << 13
 
@@ -105,7 +76,7 @@ func (e *Endpoint) peer(a core.Addr) *Peer {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	p := e.peers[a]
-	if p == nil {
+	if p == nil || p.evicted { // then who has the address now may be another
 		p = e.learnt[a]
 	}
 	if p == nil {
@@ -124,6 +95,7 @@ type Stats struct {
 	Pending int // operations under way: blocking ones and those of Queues, receives included
 	Sources int // contexts (PDCs) open to peers
 	Targets int // and those that peers have opened
+	Paths   int // peers of which congestion control keeps something
 }
 
 // Stats returns the totals so far.
@@ -131,6 +103,7 @@ func (e *Endpoint) Stats() (s Stats, err error) {
 	err = e.do(func(core.Time) {
 		s = Stats{Counters: e.host.Counters(), Pending: e.open}
 		s.Sources, s.Targets = e.host.Open()
+		s.Paths = e.host.Contexts(nil)
 	})
 	return s, err
 }
@@ -180,11 +153,14 @@ func (e *Endpoint) do(f func(now core.Time)) error {
 }
 
 // notify hands out events. It runs where the Host is driven, whenever there may be some.
-func (e *Endpoint) notify(core.Time) {
+func (e *Endpoint) notify(now core.Time) {
 	for n := e.host.Events(e.events[:]); n > 0; n = e.host.Events(e.events[:]) {
 		for i := range e.events[:n] {
 			e.hear(&e.events[i])
 		}
+	}
+	if len(e.leaving) > 0 && now >= e.sweepAt {
+		e.sweep(now, sweepSome)
 	}
 }
 

@@ -25,6 +25,7 @@ var (
 	ErrBusy        = errors.New("too many operations under way") // or too many peers
 	ErrAddress     = errors.New("no such peer")
 	ErrConfig      = errors.New("wrong configuration")
+	ErrPeerClosed  = errors.New("peer was closed here") // Peer.Close: another Dial is needed
 )
 
 // Reasons why Listen fails, besides ErrConfig.

@@ -145,14 +145,23 @@ func (p *Peer) DialStream(ctx context.Context, service string) (*Stream, error) 
 	if ctx.Done() != nil {
 		defer context.AfterFunc(ctx, c.waiter.Wake)()
 	}
-	s := e.newStream(p, e.driver.Now())
-	closed := e.do(func(now core.Time) {
+	var s *Stream
+	var closed error
+	begin := func(now core.Time) {
 		if e.closed || e.draining {
 			err = ErrClosed
-		} else if err = e.openDesk(now); err == nil {
+			return
+		}
+		if err = firstOf(p.usable(), e.openDesk(now)); err == nil {
+			s = e.newStream(p, p.addr, now)
 			err = e.desk.dial(now, e, s, c, service)
 		}
-	})
+	}
+	for closed = e.do(begin); err == errEvicted && closed == nil; closed = e.do(begin) {
+		if err = e.redial(p); err != nil {
+			break
+		}
+	}
 	if err = firstOf(closed, err); err != nil {
 		return fail(err)
 	}
@@ -179,8 +188,8 @@ func (p *Peer) DialStream(ctx context.Context, service string) (*Stream, error) 
 }
 
 // newStream makes a stream without rings.
-func (e *Endpoint) newStream(p *Peer, now core.Time) *Stream {
-	return &Stream{endpoint: e, peer: p, reading: newTurn(e.driver), writing: newTurn(e.driver), end: endless, heard: now}
+func (e *Endpoint) newStream(p *Peer, a core.Addr, now core.Time) *Stream {
+	return &Stream{endpoint: e, peer: p, addr: a, reading: newTurn(e.driver), writing: newTurn(e.driver), end: endless, heard: now}
 }
 
 // listen gives a stream its in ring. It runs where the Host is driven.

@@ -124,6 +124,11 @@ func TestDialsThatCannotBe(t *testing.T) {
 	again, err := e.Dial(t.Context(), "127.0.0.1:1088")
 	require.NoError(t, err)
 	require.Same(t, a, again)
+	for _, p := range []*transport.Peer{a, b} { // which have something under way from here on
+		q := e.NewQueue(1)
+		_, err = q.Post(transport.Request{Op: transport.OpSend, Peer: p})
+		require.NoError(t, err)
+	}
 	_, err = e.Dial(t.Context(), "127.0.0.1:1288")
 	require.ErrorIs(t, err, transport.ErrBusy)
 	require.True(t, transport.Retryable(err))

@@ -10,8 +10,13 @@ import (
 // A Peer is another endpoint. Its methods are the blocking form.
 type Peer struct {
 	endpoint *Endpoint
-	addr     core.Addr
 	name     string // as it was dialled; empty: it was not
+
+	// Of the loop, see giveback.go.
+	addr    core.Addr
+	dials   int // less Closes
+	closed  bool
+	evicted bool
 }
 
 // Name returns the address of the peer.
@@ -93,7 +98,7 @@ func (p *Peer) CompareSwap(ctx context.Context, at Remote, old, next uint64, opt
 func (p *Peer) atomic(ctx context.Context, op Op, what core.Op, at Remote, opts []Option, set Option) (before uint64, err error) {
 	m := p.message(what, at, set, opts)
 	a := action{op: op, peer: p, start: func(now core.Time, cookie uint64) error {
-		m.Cookie = cookie
+		m.To, m.Cookie = p.addr, cookie
 		return mistake(p.endpoint.host.Send(now, m))
 	}}
 	err = p.endpoint.run(ctx, &a, func(v *core.Event) { before = v.Data })
@@ -101,7 +106,7 @@ func (p *Peer) atomic(ctx context.Context, op Op, what core.Op, at Remote, opts 
 }
 
 func (p *Peer) message(what core.Op, at Remote, set Option, opts []Option) core.Message {
-	m := core.Message{To: p.addr, Op: what, RemoteKey: at.Key, RemoteOffset: at.Offset}
+	m := core.Message{Op: what, RemoteKey: at.Key, RemoteOffset: at.Offset}
 	if set != nil {
 		set(&m)
 	}
@@ -127,7 +132,7 @@ func (p *Peer) move(ctx context.Context, op Op, what core.Op, b []byte, at Remot
 		if err := s.register(e.host); err != nil {
 			return err
 		}
-		m.Buffer, m.Cookie = s.buffer, cookie
+		m.To, m.Buffer, m.Cookie = p.addr, s.buffer, cookie
 		return mistake(e.host.Send(now, m))
 	}}
 	return e.run(ctx, &a, func(v *core.Event) {

@@ -216,12 +216,23 @@ func (e *Endpoint) startWhenRoom(ctx context.Context, a *action, c *call) (i uin
 				return
 			}
 			c.queued, c.granted = false, false
-			if err = a.start(now, e.cookie(i)); err != nil {
+			if a.peer != nil {
+				err = a.peer.usable()
+			}
+			if err == nil {
+				err = a.start(now, e.cookie(i))
+			}
+			if err != nil {
 				e.release(i)
 				return
 			}
 			e.pending[i].call, e.pending[i].stage = c, a.stage
 		})
+		if err == errEvicted && closed == nil {
+			if err = e.redial(a.peer); err == nil {
+				continue
+			}
+		}
 		if closed != nil || err != nil || !full {
 			return i, firstOf(closed, err)
 		}

@@ -85,6 +85,11 @@ func (q *Queue) Post(requests ...Request) (n int, err error) {
 	b := &q.batch
 	b.requests, b.n, b.err = requests[:room], 0, nil
 	closed := q.endpoint.do(b.begin)
+	for closed == nil && b.err == errEvicted {
+		if b.err = q.endpoint.redial(requests[b.n].Peer); b.err == nil {
+			closed = q.endpoint.do(b.begin)
+		}
+	}
 	n, err = b.n, firstOf(closed, b.err)
 	b.requests, b.err = nil, nil
 	q.mu.Lock()
@@ -159,6 +164,9 @@ func (q *Queue) start(now core.Time, r *Request, cookie uint64) error {
 	}
 	if r.Peer == nil || r.Peer.endpoint != e {
 		return fmt.Errorf("%w: a request needs a peer of the same endpoint", ErrConfig)
+	}
+	if err := r.Peer.usable(); err != nil {
+		return err
 	}
 	m := &q.batch.message
 	*m = core.Message{To: r.Peer.addr, Op: coreOps[r.Op], Buffer: buffer, Offset: uint64(r.Local.offset), Length: uint64(r.Local.length),

@@ -26,7 +26,8 @@ import (
 type Stream struct {
 	endpoint *Endpoint
 	peer     *Peer
-	id       uint64 // of the connection, chosen by who dialled
+	addr     core.Addr // of the peer
+	id       uint64    // of the connection, chosen by who dialled
 	reading  turn
 	writing  turn
 
@@ -207,7 +208,7 @@ func (s *Stream) put(p []byte) (n int, err error) {
 // sent. The caller holds mu.
 func (s *Stream) word(kind, position uint64) core.Message {
 	s.underWay++
-	return core.Message{To: s.peer.addr, RemoteKey: s.remoteKey, Flags: core.WithData, Data: kind | position}
+	return core.Message{To: s.addr, RemoteKey: s.remoteKey, Flags: core.WithData, Data: kind | position}
 }
 
 // say sends a word about a position.

@@ -11,7 +11,7 @@ import (
 
 // arrived takes a remote write of the peer into the in ring.
 func (s *Stream) arrived(v *core.Event) {
-	if !v.HasData || v.Peer != s.peer.addr {
+	if !v.HasData || v.Peer != s.addr {
 		return
 	}
 	s.mu.Lock()

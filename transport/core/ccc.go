@@ -33,6 +33,7 @@ type ccc struct {
 	runLeft    uint16 // packets it may still serve
 	generation uint8  // of the peer's receive queues, as last heard
 	marks      uint32 // marked acknowledgements so far
+	unwanted   bool   // forgotten when nothing uses it any more (release.go)
 }
 
 // An algorithms holds what a ccc cannot, because it has pointers.
@@ -47,22 +48,33 @@ func (e *Endpoint) contextTo(peer Addr) uint32 {
 	if i := e.byPeer.get(key); i != 0 {
 		return i
 	}
-	i := uint32(len(e.contexts))
 	base := e.cfg.baseRTT(e.self, peer)
 	path := congestion.Path{LineRateBps: e.cfg.LineRateBps, BaseRTT: base, MTU: e.nominalMTU, MSS: int64(e.cfg.PayloadMTU),
 		Trimming: e.cfg.Trimming, Seed: splitmix.Mix(e.cfg.Seed ^ splitmix.Mix(uint64(e.self)<<32|uint64(peer)))}
-	e.algorithms = append(e.algorithms, algorithms{
+	i := e.freeContext()
+	e.algorithms[i] = algorithms{
 		e.cfg.NewController(path),
 		e.cfg.NewSprayer(spray.Path{BaseRTT: base, BDPPackets: max(1, int(path.BDP()/path.MTU)), Trimming: e.cfg.Trimming, Seed: splitmix.Mix(path.Seed)}),
-	})
-	e.contexts = append(e.contexts, ccc{peer: peer, baseRTT: base, scheduled: Never, due: Never, credit: congestion.Unlimited})
+	}
+	e.contexts[i] = ccc{peer: peer, baseRTT: base, scheduled: e.contexts[i].scheduled, due: Never, credit: congestion.Unlimited}
 	if e.onCredit() {
 		e.openCredit(i)
 	}
-	e.rtxReadyLink, e.dataReadyLink = append(e.rtxReadyLink, 0), append(e.dataReadyLink, 0)
 	e.byPeer.put(key, i)
 	e.refresh(i)
 	return i
+}
+
+// freeContext finds a slot for a context.
+func (e *Endpoint) freeContext() uint32 {
+	if n := len(e.contextsFree); n > 0 {
+		i := e.contextsFree[n-1]
+		e.contextsFree = e.contextsFree[:n-1]
+		return i
+	}
+	e.algorithms, e.contexts = append(e.algorithms, algorithms{}), append(e.contexts, ccc{scheduled: Never})
+	e.rtxReadyLink, e.dataReadyLink = append(e.rtxReadyLink, 0), append(e.dataReadyLink, 0)
+	return uint32(len(e.contexts) - 1)
 }
 
 // refresh reads the controller's answers after it was told something.
@@ -162,12 +174,15 @@ func (e *Endpoint) fireContext(now, at Time, ci uint32) {
 	if !fires(&c.scheduled, at) {
 		return
 	}
-	if c.due <= now {
+	switch {
+	case c.due <= now:
 		e.algorithms[ci].controller.OnTimeout(now)
 		e.refresh(ci)
 		if c.due <= now { // a controller that does not move its deadline must not stop the clock
 			e.arm(timerContext|ci, &c.scheduled, now+1)
 		}
+	case c.due != Never: // it has moved
+		e.arm(timerContext|ci, &c.scheduled, c.due)
 	}
 	if e.onCredit() {
 		e.fireCredit(now, ci)

@@ -144,6 +144,7 @@ func (e *Endpoint) restOver(i uint32) {
 	if pd.state == stateResting {
 		pd.state = stateFree
 		e.pdcsFree = append(e.pdcsFree, i)
+		e.ended(pd.peer)
 	}
 }
 

@@ -35,10 +35,10 @@ func (e *Endpoint) onCredit() bool { return e.requestSize != wire.RequestSize }
 
 // openCredit opens the account of a new context.
 func (e *Endpoint) openCredit(ci uint32) {
-	for len(e.credits) < int(ci) {
-		e.credits = append(e.credits, creditLine{due: Never})
+	for len(e.credits) <= int(ci) {
+		e.credits = append(e.credits, creditLine{})
 	}
-	e.credits = append(e.credits, creditLine{account: e.algorithms[ci].controller.(congestion.Credited), due: Never})
+	e.credits[ci] = creditLine{account: e.algorithms[ci].controller.(congestion.Credited), due: Never, life: e.lifeUsed}
 }
 
 // usesCredit notes that a PDC of a context was opened.

@@ -35,6 +35,13 @@ type Driver interface {
 	Close() error
 }
 
+// A Forgetter is a Driver that keeps something of each peer.
+type Forgetter interface {
+	// Forget gives back what is kept of a peer: packets to it are lost until Resolve makes it known again, or it sends
+	// something itself. It is called where the Host is driven.
+	Forget(Addr)
+}
+
 // A Waiter lets one goroutine sleep until another, or the Host's notify, wakes it.
 type Waiter interface {
 	// Wait returns true when Wake was called since the last Wait, and false at until.

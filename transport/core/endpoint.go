@@ -21,7 +21,7 @@ import (
 //	rto.go       the timer
 //	probe.go     the tail probe
 //	clear.go     responses that must not be lost
-//	close.go     the end of a context
+//	close.go     the end of a context;  release.go of what is kept of a peer
 //	pdc.go       source contexts and their states;  target.go the target's half
 //	window.go    room for PSNs;  control.go the queue of control packets
 //	perform.go   requests that are more than a write (doc.go has the list)
@@ -82,6 +82,8 @@ type Endpoint struct {
 	random        random
 	drift         int64 // units by which peers' byte counts did not match what was booked; 0 with an honest peer
 	pdcsFree      []uint32
+	contextsFree  []uint32
+	lifeUsed      uint8 // last ccc_id of a context that was forgotten, which its peer may still know
 	messagesFree  uint32
 	targetsFree   []uint32
 	liveTargets   int    // those not at rest

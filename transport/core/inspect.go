@@ -32,10 +32,17 @@ type ContextState struct {
 	Release  Time   // pacing lets the next packet go then; 0: it is not paced
 }
 
-// Contexts writes the state of the congestion control contexts into buf, oldest first, and
+// Contexts writes the state of the congestion control contexts into buf, oldest first unless peers were released, and
 // returns how many there are, which may be more than fit.
 func (e *Endpoint) Contexts(buf []ContextState) int {
-	for k := 1; k < len(e.contexts) && k <= len(buf); k++ {
+	n := 0
+	for k := 1; k < len(e.contexts); k++ {
+		if e.algorithms[k].controller == nil {
+			continue // it was given back
+		}
+		if n++; n > len(buf) {
+			continue
+		}
 		c := &e.contexts[k]
 		s := ContextState{Peer: c.peer, Window: c.window, RateBps: c.rate, InFlight: e.bytes(c.inFlight), SRTT: c.srtt, LeastRTT: c.least, Marks: c.marks, EV: c.runEV}
 		for i := c.pdcs; i != 0; i = e.pdcs[i].sibling {
@@ -46,14 +53,22 @@ func (e *Endpoint) Contexts(buf []ContextState) int {
 		if c.rate != 0 {
 			s.Release = c.release
 		}
-		buf[k-1] = s
+		buf[n-1] = s
 	}
-	return len(e.contexts) - 1
+	return n
 }
 
 // Held tells what the sprayer of the k-th context holds against entropy values. It makes an Endpoint a SprayInspector.
 func (e *Endpoint) Held(k int, now Time) (spray.Held, bool) {
-	teller, ok := e.algorithms[k+1].sprayer.(spray.Teller)
+	at := k + 1
+	if len(e.contextsFree) > 0 {
+		for at = 1; k > 0 || e.algorithms[at].controller == nil; at++ {
+			if e.algorithms[at].controller != nil {
+				k--
+			}
+		}
+	}
+	teller, ok := e.algorithms[at].sprayer.(spray.Teller)
 	if !ok {
 		return spray.Held{}, false
 	}

@@ -159,6 +159,7 @@ func (e *Endpoint) freeTarget(now Time, t uint32) {
 	}
 	g.state, g.restUntil = stateFree, Never
 	e.targetsFree = append(e.targetsFree, t)
+	e.ended(g.peer)
 }
 
 // dropTarget gives back what a context holds: bitmap, responses, messages that never ended.

@@ -27,7 +27,7 @@ type Config struct {
 	// Refuse drops packets of peers that nobody named with Resolve or AddPeer, instead of learning them.
 	Refuse   bool
 	MaxPeers int           // 0: 4096
-	PeerIdle time.Duration // silence after which a learnt peer's place may be given to another; 0: 30 s
+	PeerIdle time.Duration // silence after which a learnt peer's place may be given to another, one second if no context is open with it; 0: 30 s
 
 	// MaxDatagram is the most bytes behind the UDP header, trailer included. 0: what the smallest MTU of
 	// the rails' interfaces takes, at most 9216.

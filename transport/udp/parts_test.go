@@ -122,7 +122,9 @@ func TestPeerTable(t *testing.T) {
 		d := identityOf(n)
 		i, ok := table.add(d, core.Addr(n%500+1))
 		if !ok {
-			require.True(t, table.forget(time.Duration(n)*time.Second, time.Second))
+			silent := table.silent(time.Duration(n)*time.Second, time.Second)
+			require.NotZero(t, silent)
+			table.drop(silent)
 			forgotten++
 			for a := range known {
 				if table.of(a) == 0 {

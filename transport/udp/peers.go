@@ -111,8 +111,8 @@ func (t *peers) alias(i uint32, d identity) {
 	t.byID.put(i, d.hash())
 }
 
-// forget drops a learnt peer that was silent for longest among the next few, if that is long enough.
-func (t *peers) forget(now, idle time.Duration) bool {
+// silent finds a learnt peer that was silent for longest among the next few, if that is long enough; 0: there is none.
+func (t *peers) silent(now, idle time.Duration) uint32 {
 	best, heard := uint32(0), now-idle
 	for range min(64, len(t.slab)-1) {
 		if t.hand++; int(t.hand) >= len(t.slab) {
@@ -122,18 +122,19 @@ func (t *peers) forget(now, idle time.Duration) bool {
 			best, heard = t.hand, p.heard
 		}
 	}
-	if best == 0 {
-		return false
-	}
-	p := &t.slab[best]
+	return best
+}
+
+// drop takes a peer out of the table.
+func (t *peers) drop(i uint32) {
+	p := &t.slab[i]
 	for k := range p.ids[:p.names] {
-		t.byID.remove(best, p.ids[k].hash())
+		t.byID.remove(i, p.ids[k].hash())
 	}
-	t.byAddr.remove(best, uint32(p.addr)*0x9E3779B1)
+	t.byAddr.remove(i, uint32(p.addr)*0x9E3779B1)
 	*p = peer{}
-	t.free = append(t.free, best)
+	t.free = append(t.free, i)
 	t.lastAt, t.lastTo = 0, 0
-	return true
 }
 
 // An index is an open-addressing table from keys to slots of a slab, which holds the keys.
@@ -221,11 +222,43 @@ func (c *Carrier) learn(d identity, rail int, scope uint32) uint32 {
 // admit adds a peer, in the place of a silent one if need be; 0: there is no room.
 func (c *Carrier) admit(d identity, a core.Addr) uint32 {
 	i, ok := c.peers.add(d, a)
-	if !ok && c.peers.forget(c.now, c.cfg.PeerIdle) {
-		c.stats.Forgotten++
-		i, _ = c.peers.add(d, a)
+	if ok {
+		return i
+	}
+	old := c.spare()
+	if old == 0 {
+		return 0
+	}
+	c.peers.drop(old)
+	c.stats.Forgotten++
+	i, _ = c.peers.add(d, a)
+	return i
+}
+
+// spareIdle is the silence after which a learnt peer's place may be given to another if no context is open with it.
+const spareIdle = time.Second
+
+// spare finds a learnt peer whose place may be given to another; 0: there is none.
+func (c *Carrier) spare() uint32 {
+	r, ok := c.stack.(core.Releaser)
+	i := c.peers.silent(c.now, c.cfg.PeerIdle)
+	if i != 0 && ok {
+		r.Release(c.peers.slab[i].addr)
+	}
+	if i == 0 && ok && c.cfg.PeerIdle > spareIdle {
+		if i = c.peers.silent(c.now, spareIdle); i != 0 && !r.Release(c.peers.slab[i].addr) {
+			i = 0
+		}
 	}
 	return i
+}
+
+// Forget takes a peer out of the table, whether it was named or learnt; it implements core.Forgetter. It must be called
+// where the Stack is driven.
+func (c *Carrier) Forget(a core.Addr) {
+	if i := c.peers.of(a); i != 0 {
+		c.peers.drop(i)
+	}
 }
 
 // addPeer makes an endpoint known under an address, 0 for the one that follows from addrs[0]: one IP address
