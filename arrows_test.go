@@ -42,6 +42,7 @@ var arrows = []struct {
 	{"emulator/netns", []string{"emulator", "transport/instant"}, "a plan is text made of a network"},
 	{"emulator/virtual", []string{"emulator", "transport/instant", "transport/core"}, "applications bring their own protocol"},
 	{"compare/rocev2/wire", []string{"transport/instant", "transport/wire/encap"}, "formats know bytes, what lies around them, and the units of their timer codes"},
+	{"compare/carrier", []string{"compare", "emulator", "transport/instant", "transport/core", "transport/udp"}, "it plays what comparisons have planned, and reports to them"},
 	{"compare", []string{"compare", "emulator", "transport", "congestion", "spray"}, "comparisons use everything below"},
 	{"cmd", []string{"compare"}, "the command is wiring"},
 }

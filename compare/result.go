@@ -2,6 +2,12 @@
 // turns what happened into numbers that can be set beside each other.
 package compare
 
+import (
+	"strings"
+
+	"github.com/weft-transport/weft/emulator/live"
+)
+
 // A Run is the result of one scenario under one protocol with one seed: the "run" line of the
 // JSON Lines output. It is a pure function of (resolved scenario, seed, version). Times are in
 // nanoseconds, sizes in bytes, rates in bits per second. A nil pointer is written as null: the
@@ -46,8 +52,8 @@ type Run struct {
 	LinkLoad          LinkLoad      `json:"link_load"`
 	Events            uint64        `json:"events"`
 	LinkTransmissions uint64        `json:"link_transmissions"`
-	Virtual           float64       `json:"virtual_ns"`
-	StateHash         string        `json:"state_hash"`
+	Virtual           float64       `json:"virtual_ns"` // how long the network ran, in its own time
+	StateHash         string        `json:"state_hash"` // "" in wall-clock time
 	// Bins are slowdowns by flow size, for workloads that draw sizes from a distribution.
 	Bins []SlowdownBin `json:"slowdown_bins,omitempty"`
 	// Times is where the time of the finished measured flows went, as a mean; nil unless asked for.
@@ -56,6 +62,26 @@ type Run struct {
 	// first is what the scenario is about; the others stand beside it, as the victim of an incast does.
 	// What is above is over all measured flows.
 	Groups []Group `json:"groups,omitempty"`
+	// RealTime says what carried the run; nil: the fabric in virtual time.
+	RealTime *RealTime `json:"real_time,omitempty"`
+}
+
+// RealTime says what carried a run in wall-clock time, and whether it is to be believed. Such a run is not the same twice. Its
+// times are the network's: those of the wall over Dilation.
+type RealTime struct {
+	Carrier  string       `json:"carrier"`         // "live" or "netns"
+	Path     string       `json:"path"`            // what packets went through, in words
+	Dilation float64      `json:"dilation"`        // seconds of the wall for one of the network
+	Notes    []string     `json:"notes,omitempty"` // what was otherwise than the scenario says
+	Validity *live.Record `json:"validity"`        // null: nobody measured how late packets were
+}
+
+// Invalid says why a run is not to be believed; "" if nothing is known against it.
+func (r *RealTime) Invalid() string {
+	if r == nil || r.Validity == nil || r.Validity.Valid {
+		return ""
+	}
+	return strings.Join(r.Validity.Problems, "; ")
 }
 
 // A Group is what became of the measured flows of one group, reckoned as in the Run.

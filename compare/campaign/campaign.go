@@ -16,12 +16,13 @@ import (
 // A Campaign is a list of scenarios, each under all its protocols and seeds.
 type Campaign struct {
 	Scenarios     []*scenario.Scenario
-	Command       []string     // arguments of the command, for the manifest
-	Workers       int          // runs at once; results do not depend on it
-	Flows, Trace  bool         // what the report and the files are to hold beside the runs
-	Contexts      bool         // samples of congestion control contexts too; they can be many
-	Times         bool         // where the time of flows goes
-	Pcap          *runner.Pcap // captures of the packets; nil: none
+	Command       []string      // arguments of the command, for the manifest
+	Workers       int           // runs at once; results do not depend on it
+	Flows, Trace  bool          // what the report and the files are to hold beside the runs
+	Contexts      bool          // samples of congestion control contexts too; they can be many
+	Times         bool          // where the time of flows goes
+	Pcap          *runner.Pcap  // captures of the packets; nil: none
+	Player        runner.Player // what makes the runs, one at a time; nil: the fabric in virtual time
 	Demonstration bool
 	Progress      io.Writer // nil: quiet
 	// OnRun is called for every finished run, in the order of the results; nil: not.
@@ -35,12 +36,12 @@ type Campaign struct {
 
 // Check measures the fabric of every scenario and tells what is wrong with its settings, before anything is
 // run or written. Run checks what has not been checked.
-func (c *Campaign) Check() error {
+func (c *Campaign) Check(ctx context.Context) error {
 	c.settings = nil
 	for _, s := range c.Scenarios {
 		set, err := runner.NewSetting(s)
 		if err == nil {
-			err = set.Fits()
+			err = c.fits(ctx, set)
 		}
 		if err != nil {
 			return fmt.Errorf("%s: %w", s.Name, err)
@@ -50,11 +51,26 @@ func (c *Campaign) Check() error {
 	return nil
 }
 
+func (c *Campaign) fits(ctx context.Context, set *runner.Setting) error {
+	if c.Player != nil {
+		return c.Player.Fits(ctx, set)
+	}
+	return set.Fits(false)
+}
+
+// carrier is what manifests call what carries the packets.
+func (c *Campaign) carrier() string {
+	if c.Player != nil {
+		return c.Player.Name()
+	}
+	return "fabric"
+}
+
 // Run makes the runs. When ctx ends, or a run fails, it returns what was finished, with the error; nil when the
 // scenarios themselves are at fault, and nothing was run.
 func (c *Campaign) Run(ctx context.Context) (*report.Data, error) {
 	if len(c.settings) != len(c.Scenarios) {
-		if err := c.Check(); err != nil {
+		if err := c.Check(ctx); err != nil {
 			return nil, err
 		}
 	}
@@ -69,7 +85,7 @@ func (c *Campaign) Run(ctx context.Context) (*report.Data, error) {
 		err = w.automatic(ctx)
 	}
 	w.progress.End()
-	w.data.Manifest = manifest(c.Command, c.Scenarios, w.data.Runs)
+	w.data.Manifest = manifest(c.carrier(), c.Command, c.Scenarios, w.data.Runs)
 	w.data.Comparisons = stats.Compare(w.data.Runs)
 	if w.failed != nil {
 		err = w.failed
@@ -123,8 +139,12 @@ func (w *work) automatic(ctx context.Context) error {
 // run makes runs and keeps their results; after is called for each.
 func (w *work) run(ctx context.Context, jobs []runner.Job, after func(i int)) error {
 	w.progress.Add(len(jobs))
-	opt := runner.Options{Flows: w.Flows, Trace: w.Trace, Contexts: w.Contexts, Times: w.Times, Pcap: w.Pcap}
-	return runner.RunAll(ctx, jobs, w.Workers, opt, func(i int, r *runner.Result) {
+	opt := runner.Options{Flows: w.Flows, Trace: w.Trace, Contexts: w.Contexts, Times: w.Times, Pcap: w.Pcap, Player: w.Player}
+	workers := w.Workers
+	if w.Player != nil { // runs that share the machine would disturb each other
+		workers = 1
+	}
+	return runner.RunAll(ctx, jobs, workers, opt, func(i int, r *runner.Result) {
 		w.data.Runs = append(w.data.Runs, r.Run)
 		w.data.Flows = append(w.data.Flows, r.Flows...)
 		w.data.Samples = append(w.data.Samples, r.Samples...)
@@ -173,7 +193,7 @@ func (w *work) part(set *runner.Setting) *report.Data {
 		Timings:   of(w.data.Timings, func(t *compare.Timing) bool { return t.Scenario == name }),
 	}
 	part.Comparisons = stats.Compare(part.Runs)
-	part.Manifest = manifest(w.Command, []*scenario.Scenario{set.Scenario}, part.Runs)
+	part.Manifest = manifest(w.carrier(), w.Command, []*scenario.Scenario{set.Scenario}, part.Runs)
 	return part
 }
 

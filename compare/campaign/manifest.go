@@ -10,8 +10,8 @@ import (
 
 // manifest names everything that is needed to make the runs again. Its seeds are those that were
 // run, in any scenario; before there are runs, those that are asked for.
-func manifest(command []string, scenarios []*scenario.Scenario, runs []compare.Run) compare.Manifest {
-	m := compare.Manifest{Kind: "manifest", Version: weft.Version, SourceHash: SourceHash(), Carrier: "fabric",
+func manifest(carrier string, command []string, scenarios []*scenario.Scenario, runs []compare.Run) compare.Manifest {
+	m := compare.Manifest{Kind: "manifest", Version: weft.Version, SourceHash: SourceHash(), Carrier: carrier,
 		Command: compare.RepeatableCommand(command), Seeds: seedsOf(scenarios, runs)}
 	seen := map[string]bool{}
 	for _, s := range scenarios {

@@ -109,7 +109,7 @@ var misuse = []struct {
 	{"compare permutation --seeds ''", `--seeds: an empty text; expected seeds such as 1..5, 1,2,7 or auto`},
 
 	// Protocols
-	{"compare permutation --protocols tcp", `--protocols tcp: protocols.0: unknown protocol "tcp"; expected one of rocev2, uet`},
+	{"compare permutation --protocols sctp", `--protocols sctp: protocols.0: unknown protocol "sctp"; expected one of quic, rocev2, tcp, uet`},
 	{"compare permutation --protocols ''", `--protocols: an empty text; expected SPECs such as uet,rocev2,qps=4`},
 	{"compare permutation --protocols uet,uet", `--protocols uet,uet: protocols.1: is the same as protocols.0, uet`},
 	{"compare permutation --protocols spray=reps", `"spray=reps" starts with a parameter; expected a protocol name first, such as uet,spray=reps`},
@@ -123,7 +123,7 @@ var misuse = []struct {
 	{"compare permutation --protocols uet,class.ecnMin=1MB,class.ecnMax=10KB", `class.ecnMin: 1MB is above class.ecnMax: 10KB`},
 	{"compare permutation --protocols uet,class.ecnMin=1bdp,class.ecnMax=10KB --out ''", `above class.ecnMax`},
 	{"run permutation --protocol uet,rocev2", `--protocol: "uet,rocev2" is 2 protocols; expected one`},
-	{"run permutation --protocol tcp", `--protocol tcp: unknown protocol "tcp"; expected one of rocev2, uet`},
+	{"run permutation --protocol sctp", `--protocol sctp: unknown protocol "sctp"; expected one of quic, rocev2, tcp, uet`},
 
 	// Where results go
 	{"compare good.yaml --out good.yaml", `--out good.yaml: cannot make the directory: not a directory`},

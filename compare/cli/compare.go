@@ -22,6 +22,7 @@ type common struct {
 	workFlags
 	outputFlags
 	pcapFlags
+	carrierFlags
 	Out       string  `help:"Directory for results and report; an empty text writes none." default:"out" placeholder:"DIR"`
 	TraceFile *string `name:"trace" help:"Write samples of queues, links, and of window, rate, RTT, marks and entropy of every flow over time to this file (JSON Lines; *.sqlog, *.qlog.jsonl: in the shape of qlog)." placeholder:"FILE"`
 	FCTDir    *string `name:"fct" help:"Write the finished flows of each run into this directory, as rows for the scripts of HPCC." placeholder:"DIR"`
@@ -33,10 +34,16 @@ type common struct {
 
 // prepare looks at what would otherwise show only when runs are made, or all of them.
 func (c *common) prepare(a *app, what *campaign.Campaign) error {
+	var err error
+	if what.Player, err = c.player(a, &c.workFlags); err != nil {
+		return err
+	}
+	if what.Player != nil && (c.TraceFile != nil || c.PcapFile != nil) {
+		return errUsage{fmt.Errorf("--trace, --pcap: not with --carrier %s; expected them in virtual time, or weft emulate run --pcap", c.Carrier)}
+	}
 	if err := check(a.ctx, what); err != nil {
 		return err
 	}
-	var err error
 	if c.Trace, err = given("--trace", c.TraceFile, "the name of a file"); err != nil {
 		return err
 	}
@@ -66,7 +73,7 @@ func (c *common) prepare(a *app, what *campaign.Campaign) error {
 // check measures the fabrics, which takes minutes for the largest: an interrupt does not wait for them.
 func check(ctx context.Context, what *campaign.Campaign) error {
 	checked := make(chan error, 1)
-	go func() { checked <- what.Check() }()
+	go func() { checked <- what.Check(ctx) }()
 	select {
 	case err := <-checked:
 		if err != nil {
@@ -159,7 +166,7 @@ func loadAll(names []string, o scenario.Options) ([]*scenario.Scenario, error) {
 // interrupt came is written too.
 func (c *common) carryOut(a *app, what *campaign.Campaign) error {
 	what.Command, what.Workers = a.args, c.workers()
-	what.Flows, what.Trace = true, true // the report draws them
+	what.Flows, what.Trace = true, what.Player == nil // the report draws them
 	what.Contexts = c.Trace != ""
 	what.Times = c.Times
 	if !c.Quiet {

@@ -12,9 +12,8 @@ import (
 
 // scenarioFlags change what is run.
 type scenarioFlags struct {
-	Set     []string `help:"Override a field of the scenario, for example fabric.rate=400Gbps. Repeatable." placeholder:"PATH=VALUE" sep:"none"`
-	Seeds   *string  `help:"Seeds, for example 1..5, 1,2,7 or auto (until the interval is narrow)." placeholder:"LIST"`
-	Carrier string   `help:"What carries the packets." enum:"fabric" default:"fabric"`
+	Set   []string `help:"Override a field of the scenario, for example fabric.rate=400Gbps. Repeatable." placeholder:"PATH=VALUE" sep:"none"`
+	Seeds *string  `help:"Seeds, for example 1..5, 1,2,7 or auto (until the interval is narrow)." placeholder:"LIST"`
 }
 
 // options are what the flags change. A list that is given and empty is an error, not the scenario's.

@@ -21,6 +21,9 @@ func (c *compareCmd) published(a *app, o scenario.Options) error {
 	case o.Protocols != "":
 		return errUsage{errors.New("--protocols: published set-ups have their own; expected `weft compare FILE --protocols SPECS` for others")}
 	}
+	if c.Carrier != "fabric" {
+		return errUsage{fmt.Errorf("--carrier %s: published set-ups are for virtual time; expected fabric", c.Carrier)}
+	}
 	scenarios, err := published.Load(c.Scenarios[1:], o)
 	if err != nil {
 		return errUsage{err}

@@ -82,7 +82,7 @@ func TestScoreMisuse(t *testing.T) {
 		"spray=reps --against repz":                `against: unknown sprayer "repz"`,
 		"spray=reps --against reps":                "there is nobody to compare with",
 		"spray=reps --seeds x":                     "seeds",
-		"spray=reps --over tcp":                    `unknown protocol "tcp"`,
+		"spray=reps --over sctp":                   `unknown protocol "sctp"`,
 		"spray=reps --workers -1":                  "--workers -1: expected",
 		"congestion=nscc,spray=rep --against none": `unknown sprayer "rep"`,
 	} {

@@ -54,6 +54,21 @@ type GoesBack interface {
 	GoBackWindow(env Env) int64
 }
 
+// A Program is a protocol that comes with clock and sockets of its own, such as the kernel's: it is played in wall-clock time
+// only, and NewHost is an error that says so.
+type Program interface {
+	Protocol
+	// Streams says how the program is to be opened.
+	Streams() Streams
+}
+
+// Streams are what a Program carries messages in.
+type Streams struct {
+	QUIC       bool   // else TCP of the kernel
+	Congestion string // of the kernel's TCP; "": the system's
+	ECN        bool   // asked for by the kernel's TCP
+}
+
 // Registry holds every known protocol. A protocol with a choice of algorithms declares it as a param.Choice,
 // so that SPECs can set "congestion.gamma"; "class.x" is for the settings of its class.
 var Registry = param.Registry[Protocol]{Noun: "protocol"}

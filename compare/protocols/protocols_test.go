@@ -39,7 +39,7 @@ func env() protocol.Env {
 }
 
 func TestRegistryIsComplete(t *testing.T) {
-	require.Equal(t, []string{"rocev2", "uet"}, protocol.Registry.Names())
+	require.Equal(t, []string{"quic", "rocev2", "tcp", "uet"}, protocol.Registry.Names())
 	for _, e := range protocol.Registry.All() {
 		require.NotEmpty(t, e.Doc, e.Name)
 		require.NotEmpty(t, e.Source, e.Name)

@@ -104,7 +104,7 @@ func flatten(cells []string, prefix string, line reflect.Value, of func(name str
 }
 
 // notMeasured are fields of lines that name them.
-var notMeasured = map[string]bool{"kind": true, "name": true, "scenario": true, "protocol": true, "label": true, "seed": true, "scenario_hash": true, "hosts": true}
+var notMeasured = map[string]bool{"kind": true, "name": true, "scenario": true, "protocol": true, "label": true, "seed": true, "scenario_hash": true, "hosts": true, "real_time": true}
 
 func columnOf(name string, _ reflect.Value) string { return name }
 

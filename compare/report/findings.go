@@ -20,17 +20,24 @@ import (
 //   - Flows that stand beside what the scenario is about, as the victim of an incast, have a finding of
 //     their own: how many times its ideal they take under either protocol.
 //   - Of an ablation, the step that gains most is named, and steps that lose.
+//   - Where runs in wall-clock time are invalid, that comes first, and the summary does not count the scenario.
 //   - The summary counts where UET is ahead, level and behind, gives the range of its gains and names
 //     the steps that gained most.
 func findings(v *view) found {
 	f := found{of: map[*block][]string{}}
 	t := tally{sides: map[side][]string{}, best: map[side][]string{}}
 	for _, b := range v.blocks {
+		invalid := b.invalidFinding()
+		if invalid != "" {
+			f.of[b] = append(f.of[b], invalid)
+		}
 		uet, roce := b.fullUET(), b.plainRoCE()
 		if uet == nil || roce == nil {
 			continue
 		}
-		t.add(b, uet, roce)
+		if invalid == "" {
+			t.add(b, uet, roce)
+		}
 		f.of[b] = append(f.of[b], b.duel(uet, roce))
 		for _, group := range b.beside {
 			f.of[b] = append(f.of[b], b.besideFinding(group, roce, uet))
@@ -39,7 +46,9 @@ func findings(v *view) found {
 			f.of[b] = append(f.of[b], text)
 		}
 	}
-	f.summary = t.sentences()
+	if f.summary = t.sentences(); t.scenarios == 0 && len(f.of) > 0 { // those that could be counted are invalid
+		f.summary = nil
+	}
 	return f
 }
 

@@ -234,6 +234,9 @@ func (a artist) tables(b *block) []*htmlTable {
 	if times := timesTable(b); len(times.rows) > 0 {
 		tables = append(tables, a.html(times, "Where the time went, as a mean over the finished flows"))
 	}
+	if real := realTimeTable(b); len(real.rows) > 0 {
+		tables = append(tables, a.html(real, "How well the clock of the wall was kept, in the worst run of each"))
+	}
 	if ladder := b.ladder(); len(ladder) > 1 {
 		tables = append(tables, a.html(stepsTable(b, ladder), "What each step gains"))
 	}

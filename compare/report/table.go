@@ -102,6 +102,10 @@ func (t *tableWriter) block(b *block, marks marks) {
 		t.line("")
 		t.table(times)
 	}
+	if real := realTimeTable(b); len(real.rows) > 0 {
+		t.line("")
+		t.table(real)
+	}
 	t.steps(b)
 	t.line("")
 }
@@ -164,6 +168,9 @@ func achievedTable(b *block, m marks) *textTable {
 		table.add(cells...)
 		if c := r.completion(); c.unfinished() > 0 {
 			table.note(unfinishedNote(r, c))
+		}
+		if text := r.invalidNote(); text != "" {
+			table.note(text)
 		}
 	}
 	if !slices.ContainsFunc(table.rows, func(r []string) bool { return r[10] != "" }) {

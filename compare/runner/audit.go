@@ -50,13 +50,13 @@ func (p *play) auditMessages(sum *core.Counters) error {
 	var bytes, done, failures uint64
 	for i := range p.messages {
 		m := &p.messages[i]
-		if m.delivered {
-			bytes += p.plan.Flows[m.flow].Bytes
+		if m.Delivered {
+			bytes += p.plan.Flows[m.Flow].Bytes
 		}
-		switch m.state {
-		case finished:
+		switch m.State {
+		case Finished:
 			done++
-		case failed:
+		case Failed:
 			failures++
 		}
 	}

@@ -114,7 +114,7 @@ func fill(b []byte, value byte) {
 }
 
 // audit checks that nothing was written after it was read, and nothing beside its place.
-func (c *cargo) audit(messages []message) error {
+func (c *cargo) audit(messages []Message) error {
 	if c == nil {
 		return nil
 	}
@@ -123,9 +123,9 @@ func (c *cargo) audit(messages []message) error {
 		end := p.offset + p.length
 		switch {
 		case !all(p.target[:p.offset], untouched) || !all(p.target[end:], untouched):
-			return fmt.Errorf("flow %d: bytes were written beside the target's buffer", messages[id].flow)
+			return fmt.Errorf("flow %d: bytes were written beside the target's buffer", messages[id].Flow)
 		case p.arrived && !all(p.body(p.target), read):
-			return fmt.Errorf("flow %d: bytes were written again after they were delivered", messages[id].flow)
+			return fmt.Errorf("flow %d: bytes were written again after they were delivered", messages[id].Flow)
 		}
 	}
 	return nil

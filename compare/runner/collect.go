@@ -7,13 +7,22 @@ import (
 	"github.com/weft-transport/weft/compare/scenario"
 	"github.com/weft-transport/weft/compare/stats"
 	"github.com/weft-transport/weft/compare/stats/estimate"
+	"github.com/weft-transport/weft/compare/workload"
 	"github.com/weft-transport/weft/emulator"
 	"github.com/weft-transport/weft/transport/core"
 	"github.com/weft-transport/weft/transport/instant"
 )
 
-// collect reduces a finished play to the lines of the results.
-func (set *Setting) collect(p *play, e *scenario.Entry, seed uint64, opt Options) *Result {
+// Played is what became of a plan, whoever carried it out.
+type Played struct {
+	Plan     *workload.Plan
+	Messages []Message
+	Hosts    core.Counters    // of all hosts together
+	Fabric   *emulator.Fabric // that packets went through; nil: one that counts otherwise
+}
+
+// Reduce makes the lines of the results out of what was played.
+func (set *Setting) Reduce(p *Played, e *scenario.Entry, seed uint64, opt Options) *Result {
 	s := set.Scenario
 	run := compare.Run{
 		Kind: "run", Scenario: s.Name, Protocol: e.String(), Label: e.Label, Seed: seed,
@@ -21,13 +30,15 @@ func (set *Setting) collect(p *play, e *scenario.Entry, seed uint64, opt Options
 	}
 	flows := set.flows(p, &run)
 	stats.Fill(&run, flows)
-	run.Groups = stats.Groups(flows, p.plan.Groups)
+	run.Groups = stats.Groups(flows, p.Plan.Groups)
 	run.Times = meanTimes(flows)
 	if s.Workload.Kind == "poisson" {
 		run.Bins = stats.Bins(flows, stats.BinEdges(s.Workload.Params.Word("cdf")))
 	}
-	fillHosts(&run, p.hosts)
-	fillFabric(&run, p.fabric)
+	fillHosts(&run, &p.Hosts)
+	if p.Fabric != nil {
+		fillFabric(&run, p.Fabric)
+	}
 	out := &Result{Run: run}
 	if opt.Flows {
 		out.Flows = flows
@@ -36,19 +47,19 @@ func (set *Setting) collect(p *play, e *scenario.Entry, seed uint64, opt Options
 }
 
 // flows makes the line of every measured flow, those included that never started.
-func (set *Setting) flows(p *play, run *compare.Run) []compare.Flow {
-	lines := make([]compare.Flow, 0, len(p.messages))
-	begun := make([]bool, len(p.plan.Flows))
-	for i := range p.messages {
-		m := &p.messages[i]
-		begun[m.flow] = true
-		if p.plan.Flows[m.flow].Measured {
+func (set *Setting) flows(p *Played, run *compare.Run) []compare.Flow {
+	lines := make([]compare.Flow, 0, len(p.Messages))
+	begun := make([]bool, len(p.Plan.Flows))
+	for i := range p.Messages {
+		m := &p.Messages[i]
+		begun[m.Flow] = true
+		if p.Plan.Flows[m.Flow].Measured {
 			lines = append(lines, set.line(p, run, m))
 		}
 	}
-	for i := range p.plan.Flows {
-		if f := &p.plan.Flows[i]; !begun[i] && f.Measured {
-			line := set.line(p, run, &message{flow: int32(i)})
+	for i := range p.Plan.Flows {
+		if f := &p.Plan.Flows[i]; !begun[i] && f.Measured {
+			line := set.line(p, run, &Message{Flow: int32(i)})
 			line.State = "not started"
 			lines = append(lines, line)
 		}
@@ -56,25 +67,25 @@ func (set *Setting) flows(p *play, run *compare.Run) []compare.Flow {
 	return lines
 }
 
-func (set *Setting) line(p *play, run *compare.Run, m *message) compare.Flow {
-	f := &p.plan.Flows[m.flow]
+func (set *Setting) line(p *Played, run *compare.Run, m *Message) compare.Flow {
+	f := &p.Plan.Flows[m.Flow]
 	_, ideal := set.Ideal(int(f.Src), int(f.Dst), f.Bytes)
 	line := compare.Flow{
-		Kind: "flow", Scenario: run.Scenario, Protocol: run.Protocol, Seed: run.Seed, Flow: int(m.flow),
-		Src: int(f.Src), Dst: int(f.Dst), Bytes: f.Bytes, Start: m.start.Nanoseconds(), Ideal: ideal.Nanoseconds(),
-		Retransmitted: m.resent, Timeouts: m.timeouts, State: "horizon",
+		Kind: "flow", Scenario: run.Scenario, Protocol: run.Protocol, Seed: run.Seed, Flow: int(m.Flow),
+		Src: int(f.Src), Dst: int(f.Dst), Bytes: f.Bytes, Start: m.Start.Nanoseconds(), Ideal: ideal.Nanoseconds(),
+		Retransmitted: m.Resent, Timeouts: m.Timeouts, State: "horizon",
 	}
-	if len(p.plan.Groups) > 1 {
-		line.Group = p.plan.Groups[f.Group]
+	if len(p.Plan.Groups) > 1 {
+		line.Group = p.Plan.Groups[f.Group]
 	}
-	if m.delivered {
-		line.EndReceiver = ns(m.received)
+	if m.Delivered {
+		line.EndReceiver = ns(m.Received)
 	}
-	switch m.state {
-	case finished:
+	switch m.State {
+	case Finished:
 		line.State = "finished"
-		line.End, line.FCT, line.Times = ns(m.sent), ns(m.sent-m.start), m.times
-	case failed:
+		line.End, line.FCT, line.Times = ns(m.Sent), ns(m.Sent-m.Start), m.times
+	case Failed:
 		line.State = "retry"
 	}
 	return line
@@ -85,11 +96,15 @@ func ns(t instant.Time) *float64 {
 	return &v
 }
 
-func fillHosts(run *compare.Run, hosts []core.Host) {
-	var sum core.Counters
+// countersOf adds up what hosts have counted.
+func countersOf(hosts []core.Host) (sum core.Counters) {
 	for _, h := range hosts {
 		sum.Add(h.Counters())
 	}
+	return sum
+}
+
+func fillHosts(run *compare.Run, sum *core.Counters) {
 	run.PacketsDelivered, run.BytesDelivered = sum.Delivered, sum.DeliveredBytes
 	run.Retransmitted, run.Spurious = sum.Retransmits, sum.Spurious
 	run.DiscardedBytes = sum.DiscardedBytes

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/weft-transport/weft/compare/protocol"
 	"github.com/weft-transport/weft/compare/scenario"
 	"github.com/weft-transport/weft/compare/workload"
 	"github.com/weft-transport/weft/emulator"
@@ -12,8 +13,9 @@ import (
 
 // Fits tells whether the runs can begin under every protocol: a class may ask for more headroom than the
 // buffers have, a host may not know packets of this size or rate, a message may be longer than a request can
-// say; and whether a run fits into memory. The error is the one that Run would end with. It fills in Notes.
-func (set *Setting) Fits() error {
+// say; and whether a run fits into memory. The error is the one that Run would end with. It fills in Notes. programs:
+// hosts may be programs with clocks of their own.
+func (set *Setting) Fits(programs bool) error {
 	seeds := set.Scenario.Fixed.Derive(set.Scenario.Seeds.List[0])
 	plan, err := set.Scenario.Plan(seeds, set.BaseRTT, set.BDP)
 	if err != nil {
@@ -27,7 +29,7 @@ func (set *Setting) Fits() error {
 	longest := longestFlow(plan)
 	for i := range set.Scenario.Protocols {
 		e := &set.Scenario.Protocols[i]
-		if err := set.fits(e, longest); err != nil {
+		if err := set.fits(e, longest, programs); err != nil {
 			return fmt.Errorf("protocol %s: %w", e.Label, err)
 		}
 	}
@@ -35,9 +37,12 @@ func (set *Setting) Fits() error {
 }
 
 // fits tries one protocol: its fabric, one host, and the longest message.
-func (set *Setting) fits(e *scenario.Entry, longest workload.Flow) error {
+func (set *Setting) fits(e *scenario.Entry, longest workload.Flow, programs bool) error {
 	if _, err := set.fabric(e, scenario.SeedSet{}, false); err != nil {
 		return err
+	}
+	if _, is := e.Protocol.(protocol.Program); is && programs {
+		return nil
 	}
 	host, err := set.NewHost(e, core.Addr(longest.Src))
 	if err != nil {
@@ -58,7 +63,7 @@ func longestFlow(plan *workload.Plan) (longest workload.Flow) {
 
 // checkQueues refuses queues that never take a full packet: everything would be dropped or trimmed, for ever.
 func (set *Setting) checkQueues(e *scenario.Entry) error {
-	full := set.wireMTU(e.Protocol)
+	full := set.WireMTU(e.Protocol)
 	for _, name := range []string{"queue", "lastHopQueue"} {
 		if bytes := e.Class.Bytes(name, set.BDP); bytes > 0 && bytes < full {
 			return fmt.Errorf("class.%s: %s is %d bytes here, less than one full packet of %d bytes, so that none would pass; expected more, or 0", name, e.Class.Word(name), bytes, full)
@@ -92,5 +97,5 @@ func (set *Setting) smallestBuffer() int64 {
 
 // NewHost makes a host of a protocol that nothing is attached to: for its settings, and for tests.
 func (set *Setting) NewHost(e *scenario.Entry, self core.Addr) (core.Host, error) {
-	return e.Protocol.NewHost(self, set.env(e, scenario.SeedSet{}, nil))
+	return e.Protocol.NewHost(self, set.Env(e, scenario.SeedSet{}, nil))
 }

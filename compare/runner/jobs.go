@@ -14,6 +14,13 @@ type Job struct {
 	Seed    uint64
 }
 
+func (j *Job) run(ctx context.Context, opt Options) (*Result, error) {
+	if opt.Player != nil {
+		return opt.Player.Run(ctx, j.Setting, j.Entry, j.Seed, opt)
+	}
+	return j.Setting.Run(ctx, j.Entry, j.Seed, opt)
+}
+
 // RunAll makes all runs, up to workers at once, as many as memory allows. done is called for every
 // run in the order of the jobs, whatever the order in which they end, and from one goroutine at a
 // time. When a run fails or ctx ends, no further run is started; the error is that of the first job
@@ -29,7 +36,7 @@ func RunAll(ctx context.Context, jobs []Job, workers int, opt Options, done func
 		go func() {
 			defer wg.Done()
 			for i := p.take(ctx, jobs); i >= 0; i = p.take(ctx, jobs) {
-				r, err := jobs[i].Setting.Run(ctx, jobs[i].Entry, jobs[i].Seed, opt)
+				r, err := jobs[i].run(ctx, opt)
 				p.put(i, jobs[i].Setting.Memory(), r, err)
 			}
 		}()

@@ -34,10 +34,10 @@ func TestMemoryIsRefusedWithBothFigures(t *testing.T) {
 	suppose(t, 40e6)
 	set, err := NewSetting(load(t, manyText))
 	require.NoError(t, err, "the fabric alone fits")
-	require.EqualError(t, set.Fits(), "one run needs about 0.068 GB of memory (1024 hosts, 6144 links, 1024 flows of 16778240 packets), and 0.04 GB are available; expected a smaller one")
+	require.EqualError(t, set.Fits(false), "one run needs about 0.068 GB of memory (1024 hosts, 6144 links, 1024 flows of 16778240 packets), and 0.04 GB are available; expected a smaller one")
 
 	suppose(t, 400e6)
-	require.NoError(t, set.Fits())
+	require.NoError(t, set.Fits(false))
 }
 
 // The estimate follows what is sent: short messages fill no windows, many flows take room of their own.
@@ -46,7 +46,7 @@ func TestMemoryFollowsTheWorkload(t *testing.T) {
 		set, err := NewSetting(load(t, "name: x\nfabric: {topology: single, hosts: 64, rate: 400Gbps}\nworkload: {"+workload+"}\nprotocols: [uet]\nseeds: 1"))
 		require.NoError(t, err)
 		before := set.Memory()
-		require.NoError(t, set.Fits())
+		require.NoError(t, set.Fits(false))
 		require.LessOrEqual(t, set.Memory()-flowMemory*set.load.flows, before, "before the workload is known, windows are taken to fill")
 		return set.Memory()
 	}

@@ -2,7 +2,6 @@ package runner
 
 import (
 	"fmt"
-	"sort"
 
 	"github.com/weft-transport/weft/compare"
 	"github.com/weft-transport/weft/compare/workload"
@@ -11,25 +10,27 @@ import (
 	"github.com/weft-transport/weft/transport/instant"
 )
 
-// A message is one flow on its way: a flow that a multishot trigger starts has several.
-type message struct {
-	flow      int32
-	start     instant.Time
-	sent      instant.Time // the sender knows that all is there; 0: not yet
-	received  instant.Time // the last byte was placed; 0: not yet
-	state     messageState
-	resent    uint32
-	timeouts  uint32
-	delivered bool
+// A Message is one flow on its way: a flow that a multishot trigger starts has several.
+type Message struct {
+	Flow      int32        // of the plan
+	Start     instant.Time // since the beginning, as all times
+	Sent      instant.Time // the sender knows that all is there; 0: not yet
+	Received  instant.Time // the last byte was placed; 0: not yet
+	State     MessageState
+	Resent    uint32
+	Timeouts  uint32
+	Delivered bool
 	times     *compare.Times
 }
 
-type messageState uint8
+// A MessageState says what has become of a message at its sender.
+type MessageState uint8
 
+// States of messages.
 const (
-	running messageState = iota
-	finished
-	failed
+	Running MessageState = iota
+	Finished
+	Failed
 )
 
 // A play carries out a plan on a fabric: it starts flows, hears of their ends, and fires triggers.
@@ -38,12 +39,9 @@ type play struct {
 	fabric   *emulator.Fabric
 	hosts    []core.Host
 	ears     []listener // by host, side by side in memory
-	messages []message
-	byStart  []int32   // flows with a start of their own, in order
-	next     int       // of byStart
-	started  [][]int32 // flows by trigger, index plus one
-	fired    []int32   // activations by trigger, index plus one
-	open     int       // messages that are neither finished nor failed at both ends
+	messages []Message
+	schedule *workload.Schedule
+	open     int // messages that are neither finished nor failed at both ends
 	broken   error
 	journal  *journal // where the time goes; nil: nobody asks
 	cargo    *cargo   // the bytes of the messages; nil: they are virtual
@@ -53,23 +51,10 @@ type play struct {
 }
 
 func newPlay(plan *workload.Plan, fabric *emulator.Fabric) *play {
-	p := &play{
+	return &play{
 		plan: plan, fabric: fabric, hosts: make([]core.Host, fabric.Network().Hosts), ears: make([]listener, fabric.Network().Hosts),
-		messages: make([]message, 0, len(plan.Flows)),
-		started:  make([][]int32, len(plan.Triggers)+1), fired: make([]int32, len(plan.Triggers)+1),
+		messages: make([]Message, 0, len(plan.Flows)), schedule: workload.NewSchedule(plan),
 	}
-	for i := range plan.Flows {
-		f := &plan.Flows[i]
-		if f.StartTrigger != 0 {
-			p.started[f.StartTrigger] = append(p.started[f.StartTrigger], int32(i))
-		} else {
-			p.byStart = append(p.byStart, int32(i))
-		}
-	}
-	sort.SliceStable(p.byStart, func(a, b int) bool {
-		return plan.Flows[p.byStart[a]].Start < plan.Flows[p.byStart[b]].Start
-	})
-	return p
 }
 
 // attach puts the Stack of a host behind its card, with an ear for its events.
@@ -122,14 +107,17 @@ func (l *listener) audit() {
 
 // begin starts the flows that are due and arranges the next start.
 func (p *play) begin(now instant.Time) {
-	for p.next < len(p.byStart) {
-		i := p.byStart[p.next]
-		if at := p.plan.Flows[i].Start; at > now {
+	for {
+		flow, at, ok := p.schedule.Due(now)
+		switch {
+		case ok:
+			p.send(now, flow)
+		case at != instant.Never:
 			p.fabric.At(at, p.begin)
 			return
+		default:
+			return
 		}
-		p.next++
-		p.send(now, i)
 	}
 }
 
@@ -137,7 +125,7 @@ func (p *play) begin(now instant.Time) {
 func (p *play) send(now instant.Time, flow int32) {
 	f := &p.plan.Flows[flow]
 	id := uint64(len(p.messages))
-	p.messages = append(p.messages, message{flow: flow, start: now})
+	p.messages = append(p.messages, Message{Flow: flow, Start: now})
 	p.open++
 	p.journal.begin(now, id, f)
 	m := core.Message{To: core.Addr(f.Dst), Length: f.Bytes, RemoteKey: id, Cookie: id}
@@ -194,32 +182,32 @@ func (p *play) take(now instant.Time, h int, e core.Event) {
 		return
 	}
 	m := &p.messages[id]
-	f := &p.plan.Flows[m.flow]
+	f := &p.plan.Flows[m.Flow]
 	switch e.Kind {
 	case core.Delivered:
-		if m.delivered || e.Length != f.Bytes || int(f.Dst) != h || int(e.Peer) != int(f.Src) {
-			p.fail("flow %d (%d->%d, %d bytes): host %d got %d bytes from %d, delivered before: %v", m.flow, f.Src, f.Dst, f.Bytes, h, e.Length, e.Peer, m.delivered)
+		if m.Delivered || e.Length != f.Bytes || int(f.Dst) != h || int(e.Peer) != int(f.Src) {
+			p.fail("flow %d (%d->%d, %d bytes): host %d got %d bytes from %d, delivered before: %v", m.Flow, f.Src, f.Dst, f.Bytes, h, e.Length, e.Peer, m.Delivered)
 			return
 		}
-		m.delivered, m.received = true, now
+		m.Delivered, m.Received = true, now
 		p.check(id, p.cargo.arrived)
 		p.activate(now, f.RecvDone)
 	case core.Completed:
-		if m.state != running || !m.delivered || int(f.Src) != h {
-			p.fail("flow %d (%d->%d): completed at host %d, ended before: %v, delivered: %v", m.flow, f.Src, f.Dst, h, m.state != running, m.delivered)
+		if m.State != Running || !m.Delivered || int(f.Src) != h {
+			p.fail("flow %d (%d->%d): completed at host %d, ended before: %v, delivered: %v", m.Flow, f.Src, f.Dst, h, m.State != Running, m.Delivered)
 			return
 		}
-		m.state, m.sent, m.resent, m.timeouts = finished, now, e.Retransmits, e.Timeouts
+		m.State, m.Sent, m.Resent, m.Timeouts = Finished, now, e.Retransmits, e.Timeouts
 		m.times = p.journal.end(now, id, h)
 		p.check(id, p.cargo.acknowledged)
 		p.activate(now, f.SendDone)
 		p.close()
 	case core.Failed:
-		if m.state != running || int(f.Src) != h {
-			p.fail("flow %d (%d->%d): failed at host %d, ended before: %v", m.flow, f.Src, f.Dst, h, m.state != running)
+		if m.State != Running || int(f.Src) != h {
+			p.fail("flow %d (%d->%d): failed at host %d, ended before: %v", m.Flow, f.Src, f.Dst, h, m.State != Running)
 			return
 		}
-		m.state, m.resent, m.timeouts = failed, e.Retransmits, e.Timeouts
+		m.State, m.Resent, m.Timeouts = Failed, e.Retransmits, e.Timeouts
 		p.journal.end(now, id, h)
 		p.close()
 	}
@@ -236,33 +224,22 @@ func (p *play) idOf(host int, key uint64) uint64 {
 // check looks at the bytes of a message.
 func (p *play) check(id uint64, look func(id uint64) error) {
 	if err := look(id); err != nil {
-		f := &p.plan.Flows[p.messages[id].flow]
-		p.fail("flow %d (%d->%d, %d bytes): %v", p.messages[id].flow, f.Src, f.Dst, f.Bytes, err)
+		f := &p.plan.Flows[p.messages[id].Flow]
+		p.fail("flow %d (%d->%d, %d bytes): %v", p.messages[id].Flow, f.Src, f.Dst, f.Bytes, err)
 	}
 }
 
 // close counts a message that ended and stops the fabric when nothing is left to start or to wait for.
 func (p *play) close() {
 	p.open--
-	if p.open == 0 && p.next == len(p.byStart) {
+	if p.open == 0 && p.schedule.Begun() {
 		p.fabric.Stop()
 	}
 }
 
 // activate fires a trigger (index plus one; 0: none).
 func (p *play) activate(now instant.Time, trigger int32) {
-	if trigger == 0 {
-		return
-	}
-	p.fired[trigger]++
-	t := p.plan.Triggers[trigger-1]
-	switch {
-	case t.Kind == workload.Oneshot && p.fired[trigger] > 1:
-		return
-	case t.Kind == workload.Barrier && p.fired[trigger] != t.Count:
-		return
-	}
-	for _, flow := range p.started[trigger] {
+	for _, flow := range p.schedule.Activate(trigger) {
 		p.send(now, flow)
 	}
 }

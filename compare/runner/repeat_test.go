@@ -178,7 +178,7 @@ func TestQueuesThatTakeNoPacketAreRefused(t *testing.T) {
 			continue
 		}
 		require.NoError(t, err)
-		require.ErrorContains(t, set.Fits(), "lossless classes need")
+		require.ErrorContains(t, set.Fits(false), "lossless classes need")
 	}
 }
 

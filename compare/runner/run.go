@@ -25,6 +25,17 @@ type Options struct {
 	// Wrap puts something between a host and its card that sees every call of the seam; nil: nothing.
 	Wrap func(host int, s core.Stack) core.Stack
 	Pcap *Pcap // packets go into a file; nil: they do not
+	// Player makes the runs of RunAll, of which it gets Flows alone; nil: they are made in virtual time.
+	Player Player
+}
+
+// A Player makes runs in another way than Setting.Run does.
+type Player interface {
+	// Name is what results call it.
+	Name() string
+	// Fits is Setting.Fits, and tells what is in the way of this player.
+	Fits(ctx context.Context, set *Setting) error
+	Run(ctx context.Context, set *Setting, e *scenario.Entry, seed uint64, opt Options) (*Result, error)
 }
 
 // A Result is what one run gave. Flows and Samples are nil unless asked for.
@@ -84,7 +95,7 @@ func (set *Setting) Run(ctx context.Context, e *scenario.Entry, seed uint64, opt
 	if err := errors.Join(p.broken, fabric.Audit(), p.audit()); err != nil {
 		return fail(err)
 	}
-	out := set.collect(p, e, seed, opt)
+	out := set.Reduce(&Played{Plan: p.plan, Messages: p.messages, Hosts: countersOf(p.hosts), Fabric: fabric}, e, seed, opt)
 	if opt.Check {
 		if err := p.runDry(ctx, set.BaseRTT); err != nil {
 			return fail(err)
@@ -106,7 +117,7 @@ func (set *Setting) Run(ctx context.Context, e *scenario.Entry, seed uint64, opt
 
 // addHosts makes the Stack of every host.
 func (set *Setting) addHosts(p *play, e *scenario.Entry, seeds scenario.SeedSet, opt Options) error {
-	env := set.env(e, seeds, func(a core.Addr) core.Memory {
+	env := set.Env(e, seeds, func(a core.Addr) core.Memory {
 		m, _ := p.hosts[a].(core.Memory)
 		return m
 	})

@@ -76,7 +76,7 @@ func (set *Setting) check(e *scenario.Entry) error {
 	if !ok {
 		return nil
 	}
-	window := back.GoBackWindow(set.env(e, scenario.SeedSet{}, nil))
+	window := back.GoBackWindow(set.Env(e, scenario.SeedSet{}, nil))
 	for _, l := range set.Scenario.Fabric.LossByLink() {
 		if err := scenario.CheckEvery(l.Every, window); err != nil {
 			return err
@@ -151,23 +151,33 @@ func (set *Setting) classes(e *scenario.Entry) ([]emulator.Class, error) {
 
 // fabric builds the fabric for one protocol and seed, with its losses and faults.
 func (set *Setting) fabric(e *scenario.Entry, seeds scenario.SeedSet, check bool) (*emulator.Fabric, error) {
-	s := set.Scenario
-	classes, err := set.classes(e)
+	config, err := set.FabricConfig(e, seeds)
 	if err != nil {
 		return nil, err
 	}
-	f, err := emulator.New(s.Fabric.Network, emulator.Config{
-		Classes: classes, LinkOverhead: set.overhead(e.Protocol), BufferBytes: s.Fabric.Buffer.PerSwitch,
-		MaxWireBytes: set.wireMTU(e.Protocol) + telemetryBytes(e), MinWireBytes: set.wireMin(),
-		Seeds:        emulator.Seeds{Salt: seeds.Hash, Loss: seeds.Loss, Mark: seeds.Hash},
-		RerouteLocal: s.Fabric.Reroute.Local, RerouteAll: s.Fabric.Reroute.Global,
-		SamplePeriod: set.samplePeriod(), Check: check,
-	})
+	config.Check = check
+	f, err := emulator.New(set.Scenario.Fabric.Network, config)
 	if err != nil {
 		return nil, fmt.Errorf("fabric: %w", err)
 	}
-	return f, Weather(s, set.wireFull, f)
+	return f, set.Weather(f)
 }
+
+// FabricConfig is how the fabric treats a protocol: the classes control, trimmed headers and data, in this order.
+func (set *Setting) FabricConfig(e *scenario.Entry, seeds scenario.SeedSet) (emulator.Config, error) {
+	s := set.Scenario
+	classes, err := set.classes(e)
+	return emulator.Config{
+		Classes: classes, LinkOverhead: set.overhead(e.Protocol), BufferBytes: s.Fabric.Buffer.PerSwitch,
+		MaxWireBytes: set.WireMTU(e.Protocol) + telemetryBytes(e), MinWireBytes: set.wireMin(),
+		Seeds:        emulator.Seeds{Salt: seeds.Hash, Loss: seeds.Loss, Mark: seeds.Hash},
+		RerouteLocal: s.Fabric.Reroute.Local, RerouteAll: s.Fabric.Reroute.Global,
+		SamplePeriod: set.samplePeriod(),
+	}, err
+}
+
+// Weather gives a fabric the losses and faults of the scenario. Faults are counted from now.
+func (set *Setting) Weather(f *emulator.Fabric) error { return Weather(set.Scenario, set.wireFull, f) }
 
 // Weather gives a fabric the losses and faults of a scenario, whose full packets have so many bytes on the wire. Faults
 // are counted from now.
@@ -176,8 +186,8 @@ func Weather(s *scenario.Scenario, wireFull int64, f *emulator.Fabric) error {
 	return applyFaults(s, f)
 }
 
-// wireMTU returns the size of a full packet of a protocol on the wire.
-func (set *Setting) wireMTU(p protocol.Protocol) int64 {
+// WireMTU returns the size of a full packet of a protocol on the wire.
+func (set *Setting) WireMTU(p protocol.Protocol) int64 {
 	return set.Scenario.Fabric.PayloadMTU + p.TransportBytes() + set.overhead(p)
 }
 
@@ -265,10 +275,10 @@ func hostLinks(n *emulator.Network, host int) []int {
 	return links
 }
 
-// env is what the protocol may know.
-func (set *Setting) env(e *scenario.Entry, seeds scenario.SeedSet, memory func(core.Addr) core.Memory) protocol.Env {
+// Env is what the protocol may know; memory is where a host's payloads are.
+func (set *Setting) Env(e *scenario.Entry, seeds scenario.SeedSet, memory func(core.Addr) core.Memory) protocol.Env {
 	s := set.Scenario
-	wire := set.wireMTU(e.Protocol)
+	wire := set.WireMTU(e.Protocol)
 	var telemetry core.Telemetry
 	if e.Class.Bool("telemetry") {
 		telemetry = silence{}

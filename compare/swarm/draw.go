@@ -52,7 +52,7 @@ func settle(text string) (*runner.Setting, error) {
 	if err != nil {
 		return nil, err
 	}
-	return set, set.Fits()
+	return set, set.Fits(false)
 }
 
 // A mood decides what may go wrong in a run, so that clean runs are among them.

@@ -69,7 +69,7 @@ var wrongPlans = []struct{ from, to, want string }{
 	{"protocols: [uet, {protocol: \"rocev2,congestion=dcqcn\", label: RoCE}]\ngrid:", "grid:\n  spec.qps: [1]", `small.yaml:5:3: spec.qps: needs protocols: in the plan, whose parameter it is`},
 	{"grid:", "grid:\n  spec.qps: [{a: b}]", `small.yaml:6:15: grid.spec.qps: is a mapping; expected the value of a parameter`},
 	{"grid:", "grid:\n  spec.qps: [4]", `small.yaml:4:1: protocols.0: protocol uet: unknown parameter "qps"; expected one of`},
-	{"uet,", "ute,", `small.yaml:4:1: protocols.0: unknown protocol "ute"; expected one of frail, rocev2, uet`},
+	{"uet,", "ute,", `small.yaml:4:1: protocols.0: unknown protocol "ute"; expected one of frail, quic, rocev2, tcp, uet`},
 	{"uet,", "&a uet,", `small.yaml:4:13: anchors, aliases and tags are not supported; expected plain mappings, lists and values`},
 	{"hosts: 8", "hosts: 8, hosts: 16", `small.yaml:3:43: mapping key "hosts" already defined at [3:33]`},
 	{"[uet,", `["uet,class.ecnMin=1bdp,class.ecnMax=1KB",`, `point permutation/workload.size=16KiB,fabric.linkDelay=500ns: protocol uet,class.ecnMin=1bdp,class.ecnMax=1KB: class.ecnMin:`},

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/weft-transport/weft/emulator"
+	"github.com/weft-transport/weft/transport/core"
 )
 
 // A Config describes a network and how faithfully it is played.
@@ -16,6 +17,8 @@ type Config struct {
 	Fabric     emulator.Config
 	QueueBytes int64 // of a port; 0: DefaultQueue
 	ECNBytes   int64 // a longer queue marks what can be marked; 0: none
+	// Proto is what the packets of Drivers are. 0: core.ProtoUET.
+	Proto core.Proto
 	// Dilation is how many seconds of the wall a second of the network takes: with 10, links are ten times as slow and
 	// delays ten times as long as they say, so that a machine can play a network that is too fast for it. Programs must
 	// know it: their own timers do not. 0: 1.
@@ -61,6 +64,9 @@ func (c Config) withDefaults() (Config, error) {
 	def(&c.ReceiveBuffer, DefaultReceiveBuffer)
 	if c.Poll == 0 {
 		c.Poll = DefaultPoll
+	}
+	if c.Proto == 0 {
+		c.Proto = core.ProtoUET
 	}
 	if c.QueueBytes == 0 {
 		c.QueueBytes = DefaultQueue

@@ -32,7 +32,7 @@ var _ core.Driver = (*Host)(nil)
 // ErrStarted is returned by Start of a Driver that drives a Stack.
 var ErrStarted = errors.New("started already")
 
-// Driver returns the Driver of a host. Its Stack's packets are UET's.
+// Driver returns the Driver of a host. Its Stack's packets are those of Config.Proto.
 func (f *Fabric) Driver(host int) (core.Driver, error) {
 	if host < 0 || host >= len(f.gates) {
 		return nil, fmt.Errorf("live: no host %d; expected 0 to %d", host, len(f.gates)-1)
@@ -44,7 +44,7 @@ func (f *Fabric) Driver(host int) (core.Driver, error) {
 		for h := range f.hosts {
 			f.hosts[h] = &Host{fabric: f, index: h}
 			f.hosts[h].stop.Store(new(make(chan struct{})))
-			f.net.Attach(h, (*ear)(f.hosts[h]), core.ProtoUET, 1)
+			f.net.Attach(h, (*ear)(f.hosts[h]), f.cfg.Proto, 1)
 		}
 	}
 	return f.hosts[host], nil

@@ -12,17 +12,23 @@ import (
 
 // Limits are what a run must keep to be valid.
 type Limits struct {
-	LatenessP50 time.Duration // 0: 100 us
-	LatenessP99 time.Duration // 0: 1 ms
+	LatenessP50 time.Duration // 0: the constant of that name
+	LatenessP99 time.Duration // 0: the constant of that name
 	Unread      float64       // share of datagrams that no reader had room for; 0: 0.1 %
 }
 
+// What Limits are by default.
+const (
+	LatenessP50 = 100 * time.Microsecond
+	LatenessP99 = time.Millisecond
+)
+
 func (l Limits) withDefaults() Limits {
 	if l.LatenessP50 == 0 {
-		l.LatenessP50 = 100 * time.Microsecond
+		l.LatenessP50 = LatenessP50
 	}
 	if l.LatenessP99 == 0 {
-		l.LatenessP99 = time.Millisecond
+		l.LatenessP99 = LatenessP99
 	}
 	if l.Unread == 0 {
 		l.Unread = 0.001
@@ -48,10 +54,10 @@ type Validity struct {
 func (v Validity) Problems() []string {
 	var all []string
 	if v.LatenessP50 > v.Limits.LatenessP50 {
-		all = append(all, fmt.Sprintf("half of the datagrams were more than %v late; the limit is %v", v.LatenessP50, v.Limits.LatenessP50))
+		all = append(all, fmt.Sprintf("half of the datagrams were more than %v late; the limit is %v", v.LatenessP50.Round(time.Microsecond), v.Limits.LatenessP50))
 	}
 	if v.LatenessP99 > v.Limits.LatenessP99 {
-		all = append(all, fmt.Sprintf("one in a hundred datagrams was more than %v late; the limit is %v", v.LatenessP99, v.Limits.LatenessP99))
+		all = append(all, fmt.Sprintf("one in a hundred datagrams was more than %v late; the limit is %v", v.LatenessP99.Round(time.Microsecond), v.Limits.LatenessP99))
 	}
 	if share := float64(v.Unread) / float64(max(v.Datagrams, 1)); share > v.Limits.Unread {
 		all = append(all, fmt.Sprintf("%d of %d datagrams found no reader; the limit is %v", v.Unread, v.Datagrams, v.Limits.Unread))
@@ -72,26 +78,32 @@ func (v Validity) String() string {
 		v.Datagrams, v.Wall.Round(time.Millisecond), v.LatenessP50, v.LatenessP99, v.LatenessMax, v.Unread, 100*v.Processor, verdict)
 }
 
-// MarshalJSON writes what results keep, with units in the names.
-func (v Validity) MarshalJSON() ([]byte, error) {
-	us := func(d time.Duration) float64 { return float64(d.Nanoseconds()) / 1e3 }
-	return json.Marshal(struct {
-		Valid       bool     `json:"valid"`
-		Problems    []string `json:"problems,omitempty"`
-		Datagrams   uint64   `json:"datagrams"`
-		Bytes       uint64   `json:"bytes"`
-		Unread      uint64   `json:"unread_datagrams"`
-		LatenessP50 float64  `json:"lateness_p50_us"`
-		LatenessP99 float64  `json:"lateness_p99_us"`
-		LatenessMax float64  `json:"lateness_max_us"`
-		LimitP50    float64  `json:"limit_p50_us"`
-		LimitP99    float64  `json:"limit_p99_us"`
-		Wall        float64  `json:"wall_s"`
-		Processor   float64  `json:"processor_share"`
-		Shaped      []Shaped `json:"shaped_links,omitempty"`
-	}{v.Valid(), v.Problems(), v.Datagrams, v.Bytes, v.Unread, us(v.LatenessP50), us(v.LatenessP99), us(v.LatenessMax),
-		us(v.Limits.LatenessP50), us(v.Limits.LatenessP99), v.Wall.Seconds(), v.Processor, v.Shaped})
+// A Record is a Validity as results keep it, with units in the names, and as it is read back.
+type Record struct {
+	Valid       bool     `json:"valid"`
+	Problems    []string `json:"problems,omitempty"`
+	Datagrams   uint64   `json:"datagrams"`
+	Bytes       uint64   `json:"bytes"`
+	Unread      uint64   `json:"unread_datagrams"`
+	LatenessP50 float64  `json:"lateness_p50_us"`
+	LatenessP99 float64  `json:"lateness_p99_us"`
+	LatenessMax float64  `json:"lateness_max_us"`
+	LimitP50    float64  `json:"limit_p50_us"`
+	LimitP99    float64  `json:"limit_p99_us"`
+	Wall        float64  `json:"wall_s"`
+	Processor   float64  `json:"processor_share"`
+	Shaped      []Shaped `json:"shaped_links,omitempty"`
 }
+
+// Record returns what results keep.
+func (v Validity) Record() *Record {
+	us := func(d time.Duration) float64 { return float64(d.Nanoseconds()) / 1e3 }
+	return &Record{v.Valid(), v.Problems(), v.Datagrams, v.Bytes, v.Unread, us(v.LatenessP50), us(v.LatenessP99), us(v.LatenessMax),
+		us(v.Limits.LatenessP50), us(v.Limits.LatenessP99), v.Wall.Seconds(), v.Processor, v.Shaped}
+}
+
+// MarshalJSON writes a Record.
+func (v Validity) MarshalJSON() ([]byte, error) { return json.Marshal(v.Record()) }
 
 // measures are guarded by Fabric.mu.
 type measures struct {

@@ -1,0 +1,114 @@
+package carrier
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/weft-transport/weft/compare"
+	"github.com/weft-transport/weft/compare/runner"
+	"github.com/weft-transport/weft/compare/scenario"
+	"github.com/weft-transport/weft/emulator"
+	"github.com/weft-transport/weft/emulator/live"
+)
+
+// Names of carriers.
+const (
+	Live = "live" // a fabric in user space: in process where the protocol allows it, else between TUN devices of namespaces
+)
+
+// A Carrier makes runs in wall-clock time; it implements runner.Player.
+type Carrier struct {
+	Kind string
+	// Dilation is how many seconds of the wall a second of the network takes, at least 1.
+	Dilation float64
+}
+
+// Name is what results call it.
+func (c *Carrier) Name() string { return c.Kind }
+
+// Fits tells whether a scenario can be played, before anything is: its links in wall-clock time on this machine, too.
+func (c *Carrier) Fits(_ context.Context, set *runner.Setting) error {
+	if err := set.Fits(true); err != nil {
+		return err
+	}
+	for i := range set.Scenario.Protocols {
+		e := &set.Scenario.Protocols[i]
+		if err := c.fits(set, e); err != nil {
+			return fmt.Errorf("protocol %s: %w", e.Label, err)
+		}
+	}
+	return nil
+}
+
+// config is that of the fabric of a run. The limits of lateness are those of the network's time: what is late by 10 ms of the wall
+// is late by 1 ms to a network that takes ten times as long.
+func (c *Carrier) config(set *runner.Setting, e *scenario.Entry, fabric emulator.Config) live.Config {
+	slow := func(limit time.Duration) time.Duration { return time.Duration(float64(limit) * max(1, c.Dilation)) }
+	return live.Config{
+		Network: set.Scenario.Fabric.Network, Fabric: fabric, Dilation: c.Dilation, Proto: e.Protocol.Proto(),
+		Limits: live.Limits{LatenessP50: slow(live.LatenessP50), LatenessP99: slow(live.LatenessP99)},
+	}
+}
+
+// fits measures whether the fabric can be moved fast enough.
+func (c *Carrier) fits(set *runner.Setting, e *scenario.Entry) error {
+	seeds := set.Scenario.Fixed.Derive(set.Scenario.Seeds.List[0])
+	config, err := set.FabricConfig(e, seeds)
+	if err != nil {
+		return err
+	}
+	plan, err := set.Scenario.Plan(seeds, set.BaseRTT, set.BDP)
+	if err != nil {
+		return err
+	}
+	senders := map[int32]bool{}
+	for i := range plan.Flows {
+		senders[plan.Flows[i].Src] = true
+	}
+	full := set.WireMTU(e.Protocol) - config.LinkOverhead
+	err = c.config(set, e, config).CheckCapacity(int(full), len(senders))
+	if err != nil {
+		return fmt.Errorf("%w (--dilation)", err)
+	}
+	return nil
+}
+
+// Run plays one run. It takes as long as the network does, times Dilation.
+func (c *Carrier) Run(ctx context.Context, set *runner.Setting, e *scenario.Entry, seed uint64, opt runner.Options) (*runner.Result, error) {
+	begun := time.Now()
+	out, err := c.run(ctx, set, e, seed, opt)
+	if err != nil {
+		return nil, fmt.Errorf("%s, %s, seed %d: %w", set.Scenario.Name, e.Label, seed, err)
+	}
+	out.Timing = compare.Timing{Kind: "timing", Scenario: out.Run.Scenario, Protocol: out.Run.Protocol, Seed: seed, Wall: time.Since(begun).Nanoseconds()}
+	return out, nil
+}
+
+func (c *Carrier) run(ctx context.Context, set *runner.Setting, e *scenario.Entry, seed uint64, opt runner.Options) (out *runner.Result, err error) {
+	seeds := set.Scenario.Fixed.Derive(seed)
+	plan, err := set.Scenario.Plan(seeds, set.BaseRTT, set.BDP)
+	if err != nil {
+		return nil, err
+	}
+	st := &stage{carrier: c, set: set, entry: e, seeds: seeds, plan: plan, player: newPlayer(plan, c.Dilation)}
+	defer func() {
+		if err = errors.Join(err, st.close()); err != nil {
+			out = nil
+		}
+	}()
+	if err := st.open(ctx); err != nil {
+		return nil, err
+	}
+	if err := st.begin(); err != nil {
+		return nil, err
+	}
+	if err := st.player.play(ctx, set.Scenario.Horizon); err != nil {
+		return nil, err
+	}
+	if err := st.player.settle(ctx, 2*set.BaseRTT); err != nil {
+		return nil, err
+	}
+	return st.result(seed, opt)
+}

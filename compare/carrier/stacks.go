@@ -1,0 +1,64 @@
+package carrier
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/weft-transport/weft/compare/workload"
+	"github.com/weft-transport/weft/transport/core"
+	"github.com/weft-transport/weft/transport/instant"
+)
+
+// Stacks are hosts of this project, each behind a core.Driver: of the fabric in process, or over sockets.
+type stacks struct {
+	player  *player
+	drivers []core.Driver
+	hosts   []core.Host
+	peers   [][]core.Addr // by host: what its driver calls the others
+	// stamp turns the clock of a driver into the player's.
+	stamp func(now core.Time) instant.Time
+}
+
+// start drives a host, and tells the player of its events.
+func (s *stacks) start(h int, d core.Driver, host core.Host) error {
+	var events [16]core.Event
+	s.drivers, s.hosts = append(s.drivers, d), append(s.hosts, host)
+	err := d.Start(host, func(now core.Time) {
+		for n := host.Events(events[:]); n > 0; n = host.Events(events[:]) {
+			for _, e := range events[:n] {
+				id := e.Cookie
+				if e.Kind == core.Delivered {
+					id = e.RemoteKey
+				}
+				s.player.tell(ending{kind: e.Kind, id: int(id), at: s.stamp(now), bytes: e.Length, resent: e.Retransmits, timeouts: e.Timeouts})
+			}
+		}
+	})
+	if err != nil {
+		return fmt.Errorf("host %d: %w", h, err)
+	}
+	return nil
+}
+
+func (s *stacks) send(id int, _ int32, f *workload.Flow) (at instant.Time, err error) {
+	m := core.Message{To: s.peers[f.Src][f.Dst], Length: f.Bytes, RemoteKey: uint64(id), Cookie: uint64(id)}
+	closed := s.drivers[f.Src].Do(func(now core.Time) {
+		at = s.stamp(now)
+		err = s.hosts[f.Src].Send(now, m)
+	})
+	return at, errors.Join(closed, err)
+}
+
+func (s *stacks) counters() (sum core.Counters, err error) {
+	for h, host := range s.hosts {
+		err = errors.Join(err, s.drivers[h].Do(func(core.Time) { sum.Add(host.Counters()) }))
+	}
+	return sum, err
+}
+
+func (s *stacks) close() (err error) {
+	for _, d := range s.drivers {
+		err = errors.Join(err, d.Close())
+	}
+	return err
+}

@@ -1,0 +1,32 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/weft-transport/weft/compare/carrier"
+	"github.com/weft-transport/weft/compare/runner"
+)
+
+// carrierFlags say what carries the packets of runs.
+type carrierFlags struct {
+	Carrier  string  `help:"What carries the packets: fabric, in virtual time; live, an emulated fabric in wall-clock time." enum:"fabric,live" default:"fabric"`
+	Dilation float64 `help:"In wall-clock time: seconds of the wall that one of the network takes. 10 makes links ten times as slow and delays ten times as long." default:"1"`
+}
+
+// player returns what makes the runs; nil: the fabric in virtual time.
+func (c *carrierFlags) player(a *app, work *workFlags) (runner.Player, error) {
+	if c.Carrier == "fabric" {
+		if c.Dilation != 1 {
+			return nil, errUsage{errors.New("--dilation: virtual time has no wall; expected --carrier live with it")}
+		}
+		return nil, nil
+	}
+	if c.Dilation < 0.001 || c.Dilation > 1e6 {
+		return nil, errUsage{fmt.Errorf("--dilation %v: expected 0.001 to 1000000 seconds of the wall for one of the network", c.Dilation)}
+	}
+	if work.Times {
+		return nil, errUsage{fmt.Errorf("--times: not with --carrier %s; expected it in virtual time", c.Carrier)}
+	}
+	return &carrier.Carrier{Kind: c.Carrier, Dilation: c.Dilation}, nil
+}

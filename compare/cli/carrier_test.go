@@ -1,0 +1,76 @@
+package cli_test
+
+import (
+	"encoding/json"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/weft-transport/weft/compare"
+	"github.com/weft-transport/weft/compare/cli"
+)
+
+// slowNet is a scenario for the clock of the wall, whose horizon no machine is so slow as to reach.
+const slowNet = `
+name: slow
+fabric: {topology: single, hosts: 4, rate: 100Mbps, linkDelay: 200us, payloadMTU: 1024, buffer: {perSwitch: 1MB}}
+workload: {kind: permutation, size: 20KiB}
+protocols: uet,rocev2
+seeds: 1,2
+horizon: 600s
+`
+
+// TestCompareInRealTime: the same table, lines and report as in virtual time, with what the clock was worth.
+func TestCompareInRealTime(t *testing.T) {
+	t.Chdir(t.TempDir())
+	require.NoError(t, os.WriteFile("slow.yaml", []byte(slowNet), 0o666))
+	table := succeed(t, "compare", "slow.yaml", "--carrier", "live", "--quiet")
+	require.Contains(t, table, "in wall-clock time")
+	require.Contains(t, table, "live: a fabric in this process")
+	require.Regexp(t, `(?m)^  uet .*(valid|INVALID)`, table)
+	page, err := os.ReadFile("out/report.html")
+	require.NoError(t, err)
+	require.Contains(t, string(page), "How well the clock of the wall was kept")
+
+	lines := succeed(t, "compare", "slow.yaml", "--carrier", "live", "--dilation", "2", "--quiet", "--json", "--out", "")
+	kinds := map[string]int{}
+	for _, line := range strings.Split(strings.TrimSpace(lines), "\n") {
+		var head struct{ Kind, Carrier string }
+		require.NoError(t, json.Unmarshal([]byte(line), &head), line)
+		kinds[head.Kind]++
+		switch head.Kind {
+		case "manifest":
+			require.Equal(t, "live", head.Carrier)
+		case "run":
+			var run compare.Run
+			require.NoError(t, json.Unmarshal([]byte(line), &run))
+			require.Equal(t, 4, run.Finished)
+			require.EqualValues(t, 4*20<<10, run.BytesDelivered)
+			require.Equal(t, "live", run.RealTime.Carrier)
+			require.EqualValues(t, 2, run.RealTime.Dilation)
+			require.Positive(t, run.RealTime.Validity.Datagrams)
+			require.Equal(t, run.RealTime.Validity.Valid, len(run.RealTime.Validity.Problems) == 0)
+		}
+	}
+	require.Equal(t, 4, kinds["run"])
+	require.Equal(t, 4, kinds["timing"])
+}
+
+func TestRealTimeIsRefused(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for args, want := range map[string]string{
+		"compare permutation --dilation 2":                          "--dilation: virtual time has no wall; expected --carrier live with it",
+		"compare permutation --carrier live --dilation 0":           "--dilation 0: expected 0.001 to 1000000 seconds of the wall for one of the network",
+		"compare permutation --carrier live --times":                "--times: not with --carrier live",
+		"compare permutation --carrier live --pcap x":               "--trace, --pcap: not with --carrier live",
+		"compare permutation --carrier live":                        "a dilation of",
+		"compare permutation --protocols tcp":                       "tcp has a clock of its own and does not run in virtual time; expected --carrier live or netns",
+		"compare published htsim-one-flow-100g.yaml --carrier live": "expected",
+	} {
+		status, _, stderr := weft(strings.Fields(args)...)
+		require.Equal(t, cli.Usage, status, args)
+		require.Contains(t, stderr, want, args)
+	}
+}
