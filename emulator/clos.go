@@ -138,29 +138,39 @@ func uplinks(down int, over float64) (int, error) {
 	return up, nil
 }
 
-func leafSpine(s Spec, leaves, spines, bundle int) (*Network, error) {
+// leafSpineCounts fills in what is 0, and says what does not fit.
+func leafSpineCounts(s Spec, leaves, spines, bundle int) (int, int, error) {
 	if leaves == 0 {
 		for leaves = 2; leaves*leaves < s.Hosts || s.Hosts%leaves != 0; leaves++ {
 			if leaves > s.Hosts {
-				return nil, fmt.Errorf("a leafspine needs at least 2 hosts; %d were asked for", s.Hosts)
+				return 0, 0, fmt.Errorf("a leafspine needs at least 2 hosts; %d were asked for", s.Hosts)
 			}
 		}
 	}
 	if s.Hosts%leaves != 0 {
-		return nil, fmt.Errorf("%d hosts do not divide into %d leaves", s.Hosts, leaves)
+		return 0, 0, fmt.Errorf("%d hosts do not divide into %d leaves", s.Hosts, leaves)
 	}
 	perLeaf := s.Hosts / leaves
 	if spines == 0 {
 		up, err := uplinks(perLeaf, s.Oversubscription)
 		if err != nil {
-			return nil, err
+			return 0, 0, err
 		}
 		if spines = up / bundle; spines == 0 || up%bundle != 0 {
-			return nil, fmt.Errorf("%d uplinks of a leaf do not divide into bundles of %d", up, bundle)
+			return 0, 0, fmt.Errorf("%d uplinks of a leaf do not divide into bundles of %d", up, bundle)
 		}
 	} else if s.Oversubscription > 1 {
-		return nil, fmt.Errorf("spines and oversubscription are both given: %d spines for %d hosts a leaf already fix it", spines, perLeaf)
+		return 0, 0, fmt.Errorf("spines and oversubscription are both given: %d spines for %d hosts a leaf already fix it", spines, perLeaf)
 	}
+	return leaves, spines, nil
+}
+
+func leafSpine(s Spec, leaves, spines, bundle int) (*Network, error) {
+	leaves, spines, err := leafSpineCounts(s, leaves, spines, bundle)
+	if err != nil {
+		return nil, err
+	}
+	perLeaf := s.Hosts / leaves
 	n := newNetwork(s)
 	leaf0 := n.addSwitches(leaves, "leaf")
 	spine0 := n.addSwitches(spines, "spine")

@@ -95,8 +95,9 @@ type Fabric struct {
 	credit   []int64                           // by link and class: bytes that may still be sent; only for classes with credits
 	since    []Time                            // by link and class: paused since; Never if not
 	control  agenda
-	rand     rng // random and adaptive choices
-	markRand rng // probabilistic marks and trims
+	rand     rng  // random and adaptive choices
+	steers   bool // the network decides some choices itself (rails.go)
+	markRand rng  // probabilistic marks and trims
 	cut      []bool
 	notes    notebook
 	ongoing  []*Fault
@@ -141,7 +142,8 @@ func New(n *Network, cfg Config) (*Fabric, error) {
 		ports: make([]port, len(n.Links)), queues: make([]queue, len(n.Links)<<lanes), lanes: lanes,
 		hosts: make([]host, n.Hosts), salts: make([]uint32, n.Switches),
 		stats: make([]PortStats, len(n.Links)), cut: make([]bool, len(n.Links)),
-		rand: rng{derive(cfg.Seeds.Salt, 1)}, markRand: rng{derive(cfg.Seeds.Mark, 2)},
+		steers: n.PinPairs || n.Rails > 1 && !n.AnyPort,
+		rand:   rng{derive(cfg.Seeds.Salt, 1)}, markRand: rng{derive(cfg.Seeds.Mark, 2)},
 	}
 	f.plan = newService(f.classes)
 	for c := range f.classes {
@@ -329,7 +331,7 @@ func (f *Fabric) crossed(link int32, i uint32) {
 		f.deliver(int(p.to), i)
 		return
 	}
-	out := f.route(int(p.to)-len(f.hosts), i)
+	out := f.route(int(p.to)-len(f.hosts), link, i)
 	if out < 0 {
 		f.drop(link, i, DropFault)
 		return
@@ -380,8 +382,8 @@ func (f *Fabric) setTransmitted(link int32, p *port) {
 	}
 }
 
-// route chooses the link a packet leaves a switch by; -1: there is no way.
-func (f *Fabric) route(sw int, i uint32) int32 {
+// route chooses the link by which a packet that came by link from leaves a switch; -1: there is no way.
+func (f *Fabric) route(sw int, from int32, i uint32) int32 {
 	r := &f.packets.records[i]
 	rt := f.routing
 	leaf := rt.leafOf[r.dst]
@@ -395,6 +397,11 @@ func (f *Fabric) route(sw int, i uint32) int32 {
 			return -1
 		}
 		return rt.hops[set.start()]
+	}
+	if f.steers {
+		if l := f.steer(sw, from, r, rt.hops[set.start():set.start()+n]); l >= 0 {
+			return l
+		}
 	}
 	if f.rules[r.class%MaxClasses].spreads {
 		return f.pick(sw, rt.hops[set.start():set.start()+n], r)

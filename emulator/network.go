@@ -25,6 +25,7 @@ type LinkSpec struct {
 	Delay    Time  // propagation
 	Reverse  int32 // index of the other direction
 	Tier     uint8 // 0: host links; 1: leaf to the tier above; 2: next
+	Rail     uint8 // of hosts with rails: 1 for the first; 0: none
 	Up       bool  // away from hosts
 	Name     string
 	Netem    *netem.Params // what packets meet at the far end, apart from queues; nil: nothing
@@ -37,6 +38,9 @@ type Network struct {
 	Switches    int
 	Cards       int  // the first so many switches are cards of hosts with several ports: they do not delay, and do not forward for others
 	Planes      int  // networks beside each other, a port of each card in each; 0 counts as 1
+	Rails       int  // ports of a card, each with a leaf of its own under spines that all share; 0 counts as 1
+	PinPairs    bool // a card keeps all packets between two hosts on one port, instead of hashing their entropy values
+	AnyPort     bool // spines choose among the rails of a destination, instead of keeping to the one that a packet came by
 	SwitchDelay Time // from the last bit in to the queue of the egress port
 	Links       []LinkSpec
 	NodeNames   []string // of every node, hosts first

@@ -78,14 +78,15 @@ func (r *Ruler) Hops(from, to int) int {
 	return hops
 }
 
-// Rate returns the rate of the slowest link of the way, in bits per second; beyond a card, of the links of all planes.
+// Rate returns the rate of the slowest link of the way, in bits per second; beyond a card, of the links of all ports that
+// the card may use for it.
 func (r *Ruler) Rate(from, to int) int64 {
 	rate := int64(1) << 62
 	r.each(from, to, func(l int32) {
 		link := &r.net.Links[l]
 		ways := int64(1)
 		if int(link.From) >= r.net.Hosts && int(link.To) >= r.net.Hosts {
-			ways = int64(max(1, r.net.Planes))
+			ways = int64(r.net.PortsPerPair())
 		}
 		rate = min(rate, ways*link.RateBps)
 		if n := link.Netem; n != nil && n.RateBps > 0 {

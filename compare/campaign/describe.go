@@ -66,6 +66,12 @@ func fabricLine(set *runner.Setting) string {
 	if n := f.Network.Planes; n > 1 {
 		parts[0] += fmt.Sprintf(" on %d planes", n)
 	}
+	if n := f.Network.Rails; n > 1 {
+		parts[0] += fmt.Sprintf(" on %d rails", n)
+	}
+	if f.Network.PinPairs {
+		parts = append(parts, "each pair of hosts on one port")
+	}
 	if f.Spec.Oversubscription > 1 {
 		parts = append(parts, fmt.Sprintf("oversubscribed %g:1", f.Spec.Oversubscription))
 	}

@@ -243,11 +243,11 @@ func linkGroups(names map[string]bool) []linkGroup {
 	return groups
 }
 
-var planePrefix = regexp.MustCompile(`\bp[0-9]+([a-z])`)
+var portPrefix = regexp.MustCompile(`\b[pr][0-9]+([a-z])`)
 
-// kindOfLink drops the numbers of a link's ends, and of their plane.
+// kindOfLink drops the numbers of a link's ends, and of their plane or rail.
 func kindOfLink(name string) string {
-	name = planePrefix.ReplaceAllString(name, "$1")
+	name = portPrefix.ReplaceAllString(name, "$1")
 	kind := strings.Map(func(r rune) rune {
 		if r >= '0' && r <= '9' || r == '.' {
 			return -1

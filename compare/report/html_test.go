@@ -240,13 +240,13 @@ func TestTypeset(t *testing.T) {
 }
 
 func TestLinksAreGroupedByTier(t *testing.T) {
-	groups := linkGroups(map[string]bool{"leaf10-spine1": true, "leaf2-spine1": true, "h3-leaf0": true, "leaf0-h3": true, "spine1-leaf2": true, "p0leaf1-p0spine12": true})
+	groups := linkGroups(map[string]bool{"leaf10-spine1": true, "leaf2-spine1": true, "h3-leaf0": true, "leaf0-h3": true, "spine1-leaf2": true, "p0leaf1-p0spine12": true, "r3leaf0-spine4": true})
 	var names []string
 	for _, g := range groups {
 		names = append(names, g.name)
 	}
 	require.Equal(t, []string{"h → leaf", "leaf → spine", "spine → leaf", "leaf → h"}, names)
-	require.Equal(t, []string{"leaf2-spine1", "leaf10-spine1", "p0leaf1-p0spine12"}, groups[1].links)
+	require.Equal(t, []string{"leaf2-spine1", "leaf10-spine1", "p0leaf1-p0spine12", "r3leaf0-spine4"}, groups[1].links)
 }
 
 func TestShellLine(t *testing.T) {

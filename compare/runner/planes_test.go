@@ -81,3 +81,26 @@ func TestADeadPlaneEndsSoon(t *testing.T) {
 		require.Less(t, r.Run.Events, uint64(5_000_000))
 	}
 }
+
+// Rails in a run: spread, a sprayed flow has the host's rate; pinned, nobody has more than a rail, and that is the ideal. A leaf
+// that dies under load leaves the books balanced, and everybody finishes.
+func TestRails(t *testing.T) {
+	all, err := scenario.Load("rails", scenario.Options{Set: []string{"workload.size=1MiB"}})
+	require.NoError(t, err)
+	first := map[string]float64{}
+	for _, s := range all {
+		set, err := runner.NewSetting(s)
+		require.NoError(t, err)
+		for i := range s.Protocols {
+			r, err := set.Run(context.Background(), &s.Protocols[i], 1, runner.Options{Check: true})
+			require.NoError(t, err)
+			require.Equal(t, 32, r.Run.Finished)
+			require.Greater(t, *r.Run.Slowdown.Mean, 0.98, "RoCE has smaller headers")
+			if i == 0 {
+				first[s.Name] = *r.Run.FCT.Mean
+			}
+		}
+	}
+	require.InDelta(t, 3.2, first["rails-pinned"]/first["rails-spread"], 0.5)
+	require.Greater(t, first["rails-leaf-dead"], first["rails-spread"])
+}

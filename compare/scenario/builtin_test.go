@@ -37,13 +37,13 @@ func TestBuiltins(t *testing.T) {
 func TestTheIssuesScenariosAreThere(t *testing.T) {
 	for name, members := range map[string]int{
 		"permutation": 1, "incast": 6, "degraded": 1, "failures": 2, "loss": 7, "allreduce": 1, "websearch": 1, "ablation": 1, "messages": 9, "settings": 1, "grid": 1,
-		"lb-fabric": 7, "evs-acks": 5, "cc-incast": 8, "transport-loss": 7, "planes": 3,
+		"lb-fabric": 7, "evs-acks": 5, "cc-incast": 8, "transport-loss": 7, "planes": 3, "rails": 3,
 	} {
 		all, err := scenario.Load(name, scenario.Options{})
 		require.NoError(t, err)
 		require.Len(t, all, members, name)
 	}
-	require.Len(t, scenario.Families(), 16)
+	require.Len(t, scenario.Families(), 17)
 }
 
 // The ladder's rungs are what the headline table shows.

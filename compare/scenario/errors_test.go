@@ -43,7 +43,7 @@ var wrong = []struct{ from, to, want string }{
 	{"seeds: 1..3", "horizon: never", `x.yaml:5:10: horizon: expected a time above 0 and below 106 days, such as 100ms`},
 
 	// The fabric
-	{"leafspine", "leafspin", `x.yaml:2:20: fabric.topology: unknown topology "leafspin"; expected one of dumbbell, fattree, htsim, leafspine, ns3, planes, single (did you mean leafspine?)`},
+	{"leafspine", "leafspin", `x.yaml:2:20: fabric.topology: unknown topology "leafspin"; expected one of dumbbell, fattree, htsim, leafspine, ns3, planes, rails, single (did you mean leafspine?)`},
 	{"400Gbps", "400Gbit", `x.yaml:2:59: fabric.rate: "400Gbit" is not a rate; expected a number with bps, kbps, Mbps, Gbps or Tbps, such as 400Gbps`},
 	{"400Gbps", "0", `x.yaml:2:59: fabric.rate: "0" is no rate to send at; expected more than 0, such as 400Gbps`},
 	{"400Gbps", "-1Gbps", `x.yaml:2:59: fabric.rate: "-1Gbps" is not a rate; expected a number with bps, kbps, Mbps, Gbps or Tbps, such as 400Gbps`},

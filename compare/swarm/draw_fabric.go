@@ -43,7 +43,7 @@ func (d dice) fabric(l *layout, control string, uet bool) *mapping {
 }
 
 func (d dice) topology(l *layout, m *mapping) {
-	switch d.IntN(6) {
+	switch d.IntN(8) {
 	case 0:
 		l.hosts = d.between(2, 16)
 		m.set("topology", "single")
@@ -75,6 +75,8 @@ func (d dice) topology(l *layout, m *mapping) {
 			m.set("oversubscription", 2)
 		}
 		l.links = []string{"tor0-agg0", "tor1-agg*", "agg0-core0", "agg*-core0"}
+	case 6, 7:
+		d.ports(l, m)
 	}
 	m.set("hosts", l.hosts)
 }
@@ -94,6 +96,30 @@ func (d dice) leafSpine(l *layout, m *mapping) {
 		m.set("bundle", 2)
 	}
 	l.links = []string{"leaf0-spine0", "leaf1-spine*", "leaf*-spine0"}
+}
+
+// ports draws hosts with several ports: planes beside each other, or rails under common spines.
+func (d dice) ports(l *layout, m *mapping) {
+	kind := pick(d, "planes", "rails")
+	l.leaves = d.between(1, 4)
+	perLeaf := d.between(pickBool(d, l.leaves == 1, 2, 1), 4)
+	l.hosts = l.leaves * perLeaf
+	m.set("topology", kind)
+	m.set(kind, pick(d, 2, 2, 4, 5))
+	m.set(pickBool(d, kind == "rails", "pods", "leaves"), l.leaves)
+	m.set("choice", pick(d, "entropy", "entropy", "pair"))
+	if l.leaves > 1 && d.chance(0.5) {
+		m.set("spines", d.between(1, 4))
+	}
+	if kind == "planes" {
+		l.links = []string{"p1leaf0-p1spine0", "p1*", "nic1-p0*", "nic*-p1leaf0"}
+		return
+	}
+	m.set("arrive", pick(d, "same", "same", "any"))
+	l.links = []string{"nic1-r0*", "nic*-r1leaf0", "*-r1leaf0"}
+	if l.leaves > 1 {
+		l.links = append(l.links, "r1leaf0-spine0", "*-spine0")
+	}
 }
 
 // buffer draws the memory of switches: small ones where packets may be dropped, though never so small that a
