@@ -151,3 +151,54 @@ func TestAStuckDeadlineDoesNotStopTheClock(t *testing.T) {
 	c := Run(stuck, Setup{Path: near, Rounds: 2})
 	require.Len(t, c.Rounds, 2)
 }
+
+// onCredit makes controllers that have nothing but receiver credits.
+func onCredit(t *testing.T) congestion.Maker {
+	maker, _, err := congestion.Registry.Make("rccc", nil)
+	require.NoError(t, err)
+	return maker
+}
+
+// TestTheReceiverGrants: flows share what the receiver grants, 99 % of its link, whatever their distance; what was sent on
+// speculation waits at first, and is gone when the rest of one percent has drained it. Nothing is marked at the last hop.
+func TestTheReceiverGrants(t *testing.T) {
+	c := Run(onCredit(t), Setup{Path: path, Flows: 4, FarRTT: 3 * path.BaseRTT, Rounds: 600})
+	score := c.Score()
+	require.InDelta(t, 0.99, score.Use, 0.002)
+	require.InDelta(t, 1, score.Jain, 0.0001)
+	require.Positive(t, score.Loss)
+	for i, r := range c.Rounds {
+		for _, f := range r.Flows {
+			require.Zero(t, f.Marks)
+			require.True(t, i < 300 || f.Losses == 0)
+		}
+	}
+	require.Less(t, c.Rounds[599].QueuePeak, 12*path.MTU)
+	require.Contains(t, c.Text(), "grants credit")
+	require.Equal(t, c.Text(), Run(onCredit(t), c.Setup).Text(), "again")
+}
+
+// TestCreditMovesOn: what the flows that left do not want any more is granted to the one that stays, within three round trips,
+// but for what they get on account as idle sources.
+func TestCreditMovesOn(t *testing.T) {
+	c := Run(onCredit(t), Setup{Path: path, Flows: 4, Leave: 200, Rounds: 300})
+	require.InDelta(t, 0.25, float64(c.delivered(0, 180, 200))/float64(c.capacity(180, 200)), 0.01)
+	require.Greater(t, float64(c.delivered(0, 203, 220))/float64(c.capacity(203, 220)), 0.9)
+	require.InDelta(t, 0.99, float64(c.delivered(0, 280, 300))/float64(c.capacity(280, 300)), 0.005)
+}
+
+// TestCreditIsAskedFor: when the drops that asked are lost, and the trims that would be made good are none, a flow asks anew; and
+// where the network before the receiver's link is slower than that, grants do not know it: queues stay full, and mark.
+func TestCreditIsAskedFor(t *testing.T) {
+	p := path
+	p.Trimming = false
+	c := Run(onCredit(t), Setup{Path: p, Flows: 32, Rounds: 300, Limit: 80_000})
+	score := c.Score()
+	require.Greater(t, score.Use, 0.95)
+	require.Greater(t, score.Least, 0.9)
+
+	c = Run(onCredit(t), Setup{Path: path, Flows: 2, Rounds: 200, Steps: []Step{{50, 50e9}}})
+	last := c.Rounds[199]
+	require.Positive(t, last.Flows[0].Marks)
+	require.Positive(t, last.Flows[0].Losses)
+}

@@ -12,6 +12,7 @@ import (
 type Curve struct {
 	Setup  Setup // with its defaults filled in
 	Rounds []Round
+	Credit bool // the receiver granted credit
 }
 
 // A Round is the time of one base RTT.
@@ -41,15 +42,22 @@ const lines = 16
 //	    3    36  100    12    0  26 24 25 25
 //
 // Queue is the longest, in packets; use and shares are what was delivered, in percent. A flow that has not begun, or has
-// stopped, is a dot.
+// stopped, is a dot. The rounds after each change have rows of their own.
 func (c *Curve) Text() string {
 	var out strings.Builder
 	out.WriteString(c.Setup.describe())
+	if c.Credit {
+		out.WriteString("# the receiver grants credit; at the line rate the queue is its own link, and does not mark\n")
+	}
 	out.WriteString("round queue  use marks  loss  share of each flow\n")
 	every := max(1, c.Setup.Rounds/lines)
-	from := 0
+	from, change := 0, 0
 	for i := range c.Rounds {
-		if i < 4 || (i+1)%every == 0 || i == len(c.Rounds)-1 {
+		if c.Setup.changes(i) {
+			change = i
+		}
+		since := i - change
+		if since < 4 || since == 7 || since == 15 || (i+1)%every == 0 || i == len(c.Rounds)-1 || c.Setup.changes(i+1) {
 			c.row(&out, from, i+1)
 			from = i + 1
 		}
@@ -167,7 +175,7 @@ func (c *Curve) lastChange() int {
 
 // shares returns the use of the capacity, Jain's index over the flows that are active, and the least flow's part of an even share.
 func (c *Curve) shares(from, to int) (use, jain, least float64) {
-	var sum, squares, n float64
+	var sum, staying, squares, n float64
 	smallest := int64(-1)
 	for f := range c.Setup.Flows {
 		got := c.delivered(f, from, to)
@@ -176,6 +184,7 @@ func (c *Curve) shares(from, to int) (use, jain, least float64) {
 			continue
 		}
 		n++
+		staying += float64(got)
 		squares += float64(got) * float64(got)
 		if smallest < 0 || got < smallest {
 			smallest = got
@@ -183,7 +192,7 @@ func (c *Curve) shares(from, to int) (use, jain, least float64) {
 	}
 	use = sum / float64(c.capacity(from, to))
 	if squares > 0 {
-		jain, least = sum*sum/(n*squares), float64(smallest)*n/sum
+		jain, least = staying*staying/(n*squares), float64(smallest)*n/staying
 	}
 	return use, jain, least
 }

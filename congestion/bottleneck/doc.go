@@ -15,7 +15,7 @@
 // A drop that finds the queue full is trimmed, and the notice is back after one base RTT; or, on a Path without trimming, it is
 // lost, and inferred to be when what was behind it would be acknowledged.
 //
-// There is no receiver that grants credits: a controller that needs them is shown as if it always had some.
+// To controllers that need credits the receiver grants them (credit.go), with the code that endpoints grant with.
 //
 // Run returns a Curve: round by round, what each flow got. Its Text is made to be kept in a file and read in a diff, and its
 // Score says how well it went. Standard lists the setups in which controllers are compared.

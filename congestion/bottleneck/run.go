@@ -14,6 +14,7 @@ type drop struct {
 	at     instant.Time // when the next thing happens to it
 	late   instant.Time // jitter on the way to the queue, made good on the way back
 	hop    congestion.Hop
+	target uint32 // of credit
 }
 
 // A line is a first-in first-out of drops, ordered by their times.
@@ -50,6 +51,7 @@ func (l *line) pop() drop {
 
 // A flow is a controller and its bytes on their way.
 type flow struct {
+	creditFlow
 	c         congestion.Controller
 	rtt       instant.Time
 	start     instant.Time
@@ -76,7 +78,8 @@ type world struct {
 	arriving line // on the lines, in the order of their arrival
 	queue    line
 	capacity int64
-	served   int64 // bytes
+	granter  congestion.Granter // nil: no credits
+	served   int64              // bytes
 	draws    uint64
 	peak     int64
 	hops     [1]congestion.Hop
@@ -99,12 +102,13 @@ func Run(maker congestion.Maker, s Setup) *Curve {
 		// Within a round the flows start apart: in lockstep, whoever comes first is always first.
 		f.start = instant.Time(s.Join*i)*s.Path.BaseRTT + s.Path.BaseRTT*instant.Time(i)/instant.Time(s.Flows)
 	}
+	w.openCredit()
 	for round := range s.Rounds {
 		w.begin(round)
 		w.until(s.Path.BaseRTT * instant.Time(round+1))
 		w.record()
 	}
-	return &Curve{Setup: s, Rounds: w.rounds}
+	return &Curve{Setup: s, Rounds: w.rounds, Credit: w.granter != nil}
 }
 
 // begin makes the changes that are due in a round.
@@ -116,7 +120,10 @@ func (w *world) begin(round int) {
 	}
 	if round == w.Leave && round > 0 {
 		for i := 1; i < len(w.flows); i++ {
-			w.flows[i].stopped = true
+			f := &w.flows[i]
+			if f.stopped = true; f.account != nil {
+				w.restate(f)
+			}
 		}
 	}
 }
@@ -126,9 +133,13 @@ const (
 	nothing = iota
 	arrival
 	departure
+	granting
+	crediting
+	asking
 	delivery
 	loss
 	timeout
+	starving
 	sending
 )
 
@@ -145,6 +156,9 @@ func (w *world) until(end instant.Time) {
 		}
 		if d := w.queue.first(); d != nil && d.at < next {
 			next, what = d.at, departure
+		}
+		if w.granter != nil && w.granter.Deadline() < next {
+			next, what = w.granter.Deadline(), granting
 		}
 		for k := range w.flows {
 			i := w.turn + k
@@ -172,6 +186,16 @@ func (w *world) handle(what, who int) {
 		f = w.arrive(w.arriving.pop())
 	case departure:
 		f = w.depart(w.queue.pop())
+	case granting:
+		if f = w.grant(); f == nil {
+			return
+		}
+	case crediting:
+		w.hear(f)
+	case asking:
+		w.asked(f, who)
+	case starving:
+		w.restate(f)
 	case delivery:
 		w.deliver(f, f.returning.pop())
 	case loss:
@@ -202,6 +226,12 @@ func (w *world) look(f *flow) {
 		consider(d.at, loss)
 	}
 	consider(max(f.c.Deadline(), w.now), timeout)
+	if f.account != nil {
+		w.lookCredit(f, consider)
+		if f.account.Credit() <= 0 {
+			return
+		}
+	}
 	if !f.stopped && (f.inFlight <= 0 || f.inFlight+w.Path.MTU <= f.c.Window()) {
 		consider(max(w.now, f.start, f.free, f.release), sending)
 	}
@@ -215,6 +245,7 @@ func (w *world) serialisation(bps int64) instant.Time {
 func (w *world) send(i int) {
 	f := &w.flows[i]
 	w.turn = (i + 1) % len(w.flows)
+	target := f.target()
 	f.inFlight += w.Path.MTU
 	f.free = w.now + w.serialisation(w.Path.LineRateBps)
 	f.c.OnSent(w.now, w.Path.MTU, f.inFlight)
@@ -223,7 +254,7 @@ func (w *world) send(i int) {
 	}
 	f.round.Sent += w.Path.MTU
 	f.arrives = max(f.arrives, f.free+w.jitter())
-	w.arriving.insert(drop{flow: int32(i), sent: w.now, at: f.arrives, late: f.arrives - f.free})
+	w.arriving.insert(drop{flow: int32(i), sent: w.now, at: f.arrives, late: f.arrives - f.free, target: target})
 }
 
 // jitter is up to the time of one drop on the line. Without it flows run in step, and whose drops find the queue full is
@@ -249,7 +280,9 @@ func (w *world) arrive(d drop) *flow {
 	}
 	if w.queued()+w.Path.MTU > w.Limit {
 		d.at = d.sent + f.rtt
-		if !w.Path.Trimming {
+		if w.Path.Trimming {
+			w.arrivesAtReceiver(d, true)
+		} else {
 			d.at = max(w.now, leaves+w.wayBack(f)-d.late)
 		}
 		f.lost.insert(d)
@@ -269,7 +302,8 @@ func (w *world) wayBack(f *flow) instant.Time {
 func (w *world) depart(d drop) *flow {
 	f, left := &w.flows[d.flow], w.queued()
 	w.served += w.Path.MTU
-	d.marked = w.marksAt(left)
+	w.arrivesAtReceiver(d, false)
+	d.marked = !w.lastHop() && w.marksAt(left)
 	d.hop = congestion.Hop{RateBps: w.capacity, Stamp: w.now, SentBytes: w.served, QueueBytes: left}
 	d.at = max(w.now, w.now+w.wayBack(f)-d.late)
 	if n := len(f.returning.drops); n > f.returning.head { // the capacity may just have changed
@@ -309,7 +343,7 @@ func (w *world) lose(f *flow, d drop) {
 	f.round.Losses++
 	s := congestion.Signal{Cause: congestion.Inferred, Bytes: w.Path.MTU, InFlight: f.inFlight}
 	if w.Path.Trimming {
-		s.Cause, s.RTT = congestion.Trimmed, w.now-d.sent
+		s.Cause, s.RTT, s.LastHop = congestion.Trimmed, w.now-d.sent, w.lastHop()
 	}
 	f.c.OnSignal(w.now, s)
 }

@@ -83,6 +83,16 @@ func (s Setup) describe() string {
 	return text + "\n"
 }
 
+// changes tells whether a flow starts or stops at the beginning of a round, or the capacity changes.
+func (s Setup) changes(round int) bool {
+	for _, step := range s.Steps {
+		if step.Round == round {
+			return true
+		}
+	}
+	return round == 0 || round == s.Leave || s.Join > 0 && round%s.Join == 0 && round/s.Join < s.Flows
+}
+
 // Standard returns the setups in which controllers are compared: 100 Gb/s, 12 us, packets of 4 KiB.
 func Standard() []Setup {
 	path := congestion.Path{LineRateBps: 100e9, BaseRTT: 12 * instant.Microsecond, MTU: 4160, MSS: 4096, Trimming: true, Seed: 1}
@@ -96,5 +106,6 @@ func Standard() []Setup {
 		{Name: "incast-lossy", Path: drops, Flows: 16, Rounds: 400},
 		{Name: "far-and-near", Path: path, Flows: 4, FarRTT: 36 * instant.Microsecond, Rounds: 600},
 		{Name: "half-for-a-while", Path: path, Flows: 2, Rounds: 400, Steps: []Step{{100, 50e9}, {250, 100e9}}},
+		{Name: "step-response", Path: path, Flows: 2, Join: 100, Leave: 250, Rounds: 400},
 	}
 }
