@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/weft-transport/weft/compare"
+	"github.com/weft-transport/weft/compare/protocol"
 	"github.com/weft-transport/weft/compare/runner"
 	"github.com/weft-transport/weft/compare/scenario"
 	"github.com/weft-transport/weft/emulator"
@@ -15,7 +16,8 @@ import (
 
 // Names of carriers.
 const (
-	Live = "live" // a fabric in user space: in process where the protocol allows it, else between TUN devices of namespaces
+	Live  = "live"  // a fabric in user space: in process where the protocol allows it, else between TUN devices of namespaces
+	Netns = "netns" // namespaces and the kernel's sockets, with links of the kernel, and of user space where it has not what they need
 )
 
 // A Carrier makes runs in wall-clock time; it implements runner.Player.
@@ -29,13 +31,13 @@ type Carrier struct {
 func (c *Carrier) Name() string { return c.Kind }
 
 // Fits tells whether a scenario can be played, before anything is: its links in wall-clock time on this machine, too.
-func (c *Carrier) Fits(_ context.Context, set *runner.Setting) error {
+func (c *Carrier) Fits(ctx context.Context, set *runner.Setting) error {
 	if err := set.Fits(true); err != nil {
 		return err
 	}
 	for i := range set.Scenario.Protocols {
 		e := &set.Scenario.Protocols[i]
-		if err := c.fits(set, e); err != nil {
+		if err := c.fits(ctx, set, e); err != nil {
 			return fmt.Errorf("protocol %s: %w", e.Label, err)
 		}
 	}
@@ -53,9 +55,26 @@ func (c *Carrier) config(set *runner.Setting, e *scenario.Entry, fabric emulator
 }
 
 // fits measures whether the fabric can be moved fast enough.
-func (c *Carrier) fits(set *runner.Setting, e *scenario.Entry) error {
+func (c *Carrier) fits(ctx context.Context, set *runner.Setting, e *scenario.Entry) error {
 	seeds := set.Scenario.Fixed.Derive(set.Scenario.Seeds.List[0])
-	config, err := set.FabricConfig(e, seeds)
+	p, is := e.Protocol.(protocol.Program)
+	if is {
+		if err := checkCongestion(p.Streams().Congestion); err != nil {
+			return err
+		}
+	}
+	inside := c.Kind == Live && (!is || p.Streams().QUIC)
+	if !inside {
+		if c.Kind == Netns {
+			if _, err := kernelPlan(ctx, set, e, c.Dilation); err == nil {
+				return nil // the kernel does what it can
+			}
+		}
+		if _, err := userPlan(ctx, set); err != nil {
+			return err
+		}
+	}
+	config, full, err := c.measures(set, e, seeds, inside && !is)
 	if err != nil {
 		return err
 	}
@@ -67,12 +86,21 @@ func (c *Carrier) fits(set *runner.Setting, e *scenario.Entry) error {
 	for i := range plan.Flows {
 		senders[plan.Flows[i].Src] = true
 	}
-	full := set.WireMTU(e.Protocol) - config.LinkOverhead
-	err = c.config(set, e, config).CheckCapacity(int(full), len(senders))
-	if err != nil {
+	if err = config.CheckCapacity(full, len(senders)); err != nil {
 		return fmt.Errorf("%w (--dilation)", err)
 	}
 	return nil
+}
+
+// measures are the fabric of a protocol, and the bytes of a full packet. native: its packets are the fabric's own, and not IP's.
+func (c *Carrier) measures(set *runner.Setting, e *scenario.Entry, seeds scenario.SeedSet, native bool) (live.Config, int, error) {
+	if !native {
+		config, err := c.ipConfig(set, e, seeds)
+		const ipUDP = 28 // which are not a datagram's own
+		return config, mtuOf(set, e) - ipUDP, err
+	}
+	fabric, err := set.FabricConfig(e, seeds)
+	return c.config(set, e, fabric), int(set.WireMTU(e.Protocol) - fabric.LinkOverhead), err
 }
 
 // Run plays one run. It takes as long as the network does, times Dilation.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/weft-transport/weft/compare/runner"
@@ -38,8 +39,9 @@ type player struct {
 	plan     *workload.Plan
 	schedule *workload.Schedule
 	fleet    fleet
-	clock    func() instant.Time // of the network, since the beginning of the play
 	dilation float64
+	made     time.Time
+	begun    atomic.Int64 // nanoseconds since made, when the play began
 
 	messages []runner.Message
 	open     int // messages that have not ended
@@ -50,7 +52,15 @@ type player struct {
 }
 
 func newPlayer(plan *workload.Plan, dilation float64) *player {
-	return &player{plan: plan, schedule: workload.NewSchedule(plan), dilation: dilation, wake: make(chan struct{}, 1)}
+	return &player{plan: plan, schedule: workload.NewSchedule(plan), dilation: dilation, made: time.Now(), wake: make(chan struct{}, 1)}
+}
+
+// start lets the clock of the play begin.
+func (p *player) start() { p.begun.Store(int64(time.Since(p.made))) }
+
+// clock is the network's time since the beginning of the play.
+func (p *player) clock() instant.Time {
+	return instant.FromDuration(time.Duration(float64(int64(time.Since(p.made))-p.begun.Load()) / p.dilation))
 }
 
 // tell takes news from where hosts are driven; it does not block.

@@ -19,11 +19,11 @@ type stacks struct {
 	stamp func(now core.Time) instant.Time
 }
 
-// start drives a host, and tells the player of its events.
-func (s *stacks) start(h int, d core.Driver, host core.Host) error {
+// start lets the next driver drive a host, and tells the player of its events.
+func (s *stacks) start(h int, host core.Host) error {
 	var events [16]core.Event
-	s.drivers, s.hosts = append(s.drivers, d), append(s.hosts, host)
-	err := d.Start(host, func(now core.Time) {
+	s.hosts = append(s.hosts, host)
+	err := s.drivers[h].Start(host, func(now core.Time) {
 		for n := host.Events(events[:]); n > 0; n = host.Events(events[:]) {
 			for _, e := range events[:n] {
 				id := e.Cookie

@@ -2,8 +2,9 @@ package carrier
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"time"
+	"net"
 
 	"github.com/weft-transport/weft/compare"
 	"github.com/weft-transport/weft/compare/protocol"
@@ -12,6 +13,7 @@ import (
 	"github.com/weft-transport/weft/compare/workload"
 	"github.com/weft-transport/weft/emulator"
 	"github.com/weft-transport/weft/emulator/live"
+	"github.com/weft-transport/weft/emulator/netns"
 	"github.com/weft-transport/weft/transport/core"
 	"github.com/weft-transport/weft/transport/instant"
 )
@@ -26,24 +28,46 @@ type stage struct {
 	player  *player
 
 	fabric *live.Fabric // nil: the kernel plays the links
+	names  *netns.Plan  // namespaces of hosts; nil: there are none
+	raised bool         // they are there
 	begun  core.Time    // of the fabric, when the play began
-	wall   time.Time    // the same
 	path   string
 	notes  []string
 }
 
 // open brings network and hosts up. What was opened is to be closed, also after an error.
 func (st *stage) open(ctx context.Context) (err error) {
-	return st.openInProcess()
+	switch p, is := st.entry.Protocol.(protocol.Program); {
+	case st.carrier.Kind == Live && !is:
+		return st.openDrivers()
+	case st.carrier.Kind == Live && p.Streams().QUIC:
+		return st.openConns(ctx)
+	}
+	return st.openNamespaces(ctx)
 }
 
-// openInProcess has the hosts behind Drivers of a live.Fabric.
-func (st *stage) openInProcess() error {
+// openConns has quic-go on sockets of a live.Fabric.
+func (st *stage) openConns(ctx context.Context) error {
+	config, err := st.carrier.ipConfig(st.set, st.entry, st.seeds)
+	if err != nil {
+		return err
+	}
+	st.path = inProcess
+	if st.fabric, err = live.New(config); err != nil {
+		return err
+	}
+	return st.quic(ctx, func(host int) (net.PacketConn, error) { return st.fabric.ListenPacket(host, quicPort) })
+}
+
+const inProcess = "a fabric in this process"
+
+// openDrivers has the hosts behind Drivers of a live.Fabric.
+func (st *stage) openDrivers() error {
 	config, err := st.set.FabricConfig(st.entry, st.seeds)
 	if err != nil {
 		return err
 	}
-	st.path = "a fabric in this process"
+	st.path = inProcess
 	if st.fabric, err = live.New(st.carrier.config(st.set, st.entry, config)); err != nil {
 		return err
 	}
@@ -61,6 +85,7 @@ func (st *stage) drive() error {
 		if err != nil {
 			return err
 		}
+		s.drivers = append(s.drivers, d)
 		if h == 0 {
 			env = st.set.Env(st.entry, st.seeds, d.Remote)
 			if env.Telemetry != nil {
@@ -71,7 +96,7 @@ func (st *stage) drive() error {
 		}
 		host, err := st.entry.Protocol.NewHost(core.Addr(h), env)
 		if err == nil {
-			err = s.start(h, d, host)
+			err = s.start(h, host)
 		}
 		if err != nil {
 			return err
@@ -86,10 +111,7 @@ func (st *stage) drive() error {
 
 // begin lets the scenario's losses and faults begin, and the clock of the play.
 func (st *stage) begin() (err error) {
-	st.wall = time.Now()
-	st.player.clock = func() instant.Time {
-		return instant.FromDuration(time.Duration(float64(time.Since(st.wall)) / st.carrier.Dilation))
-	}
+	st.player.start()
 	if st.fabric == nil {
 		return nil
 	}
@@ -136,6 +158,9 @@ func (st *stage) close() (err error) {
 		if failed := st.fabric.Close(); failed != nil {
 			err = failed
 		}
+	}
+	if st.raised {
+		err = errors.Join(err, netns.Stop(context.Background(), st.names.Name))
 	}
 	return err
 }

@@ -82,7 +82,7 @@ func openQUIC(ctx context.Context, window uint64, p place, t *Test) (end, error)
 		e.shut()
 		return nil, err
 	}
-	l, err := carrier.Listen(&tls.Config{Certificates: []tls.Certificate{certificate}, NextProtos: []string{quicName}, MinVersion: tls.VersionTLS13}, config)
+	l, err := carrier.Listen(serverTLS(certificate), config)
 	if err != nil {
 		e.shut()
 		return nil, err
@@ -110,13 +110,11 @@ func dialQUIC(ctx context.Context, t *quic.Transport, config *quic.Config, o off
 	if err != nil {
 		return nil, err
 	}
-	trusted, err := x509.ParseCertificate(o.Secret)
+	trusting, err := clientTLS(o.Secret)
 	if err != nil {
-		return nil, fmt.Errorf("certificate of the other end: %w", err)
+		return nil, err
 	}
-	roots := x509.NewCertPool()
-	roots.AddCert(trusted)
-	conn, err := t.Dial(ctx, net.UDPAddrFromAddrPort(to), &tls.Config{RootCAs: roots, ServerName: quicName, NextProtos: []string{quicName}, MinVersion: tls.VersionTLS13}, config)
+	conn, err := t.Dial(ctx, net.UDPAddrFromAddrPort(to), trusting, config)
 	if err != nil {
 		return nil, err
 	}
@@ -158,6 +156,31 @@ func (c *connections) close() {
 	for _, conn := range c.all {
 		conn.CloseWithError(0, "")
 	}
+}
+
+func serverTLS(c tls.Certificate) *tls.Config {
+	return &tls.Config{Certificates: []tls.Certificate{c}, NextProtos: []string{quicName}, MinVersion: tls.VersionTLS13}
+}
+
+// clientTLS trusts the holder of a certificate, and nobody else.
+func clientTLS(der []byte) (*tls.Config, error) {
+	trusted, err := x509.ParseCertificate(der)
+	if err != nil {
+		return nil, fmt.Errorf("certificate of the other end: %w", err)
+	}
+	roots := x509.NewCertPool()
+	roots.AddCert(trusted)
+	return &tls.Config{RootCAs: roots, ServerName: quicName, NextProtos: []string{quicName}, MinVersion: tls.VersionTLS13}, nil
+}
+
+// Credentials are those of servers, and of clients that trust them, in one process.
+func Credentials() (server, client *tls.Config, err error) {
+	certificate, der, err := selfSigned()
+	if err != nil {
+		return nil, nil, err
+	}
+	client, err = clientTLS(der)
+	return serverTLS(certificate), client, err
 }
 
 // selfSigned makes a certificate for one test; the client gets it over the control connection.

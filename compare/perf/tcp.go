@@ -39,7 +39,7 @@ func openTCP(ctx context.Context, cc string, p place, t *Test) (end, error) {
 	e.shut = func() error { return nil }
 	if !p.server {
 		e.dial = func(ctx context.Context, o offer) (pipe, error) {
-			d := net.Dialer{LocalAddr: net.TCPAddrFromAddrPort(netip.AddrPortFrom(p.local, 0)), Control: tcpControl(cc)}
+			d := net.Dialer{LocalAddr: net.TCPAddrFromAddrPort(netip.AddrPortFrom(p.local, 0)), Control: TCPControl(cc)}
 			conn, err := d.DialContext(ctx, "tcp", o.Address)
 			if err != nil {
 				return nil, err
@@ -48,7 +48,7 @@ func openTCP(ctx context.Context, cc string, p place, t *Test) (end, error) {
 		}
 		return e, nil
 	}
-	config := net.ListenConfig{Control: tcpControl(cc)}
+	config := net.ListenConfig{Control: TCPControl(cc)}
 	l, err := config.Listen(ctx, "tcp", netip.AddrPortFrom(p.local, p.port(t)).String())
 	if err != nil {
 		return nil, plain(err)

@@ -10,8 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// tcpControl chooses the congestion control of a socket before it is used; "" leaves the default.
-func tcpControl(cc string) func(string, string, syscall.RawConn) error {
+// TCPControl chooses the congestion control of a socket before it is used; "" leaves the default.
+func TCPControl(cc string) func(string, string, syscall.RawConn) error {
 	if cc == "" {
 		return nil
 	}

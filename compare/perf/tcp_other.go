@@ -8,7 +8,7 @@ import (
 	"syscall"
 )
 
-func tcpControl(cc string) func(string, string, syscall.RawConn) error {
+func TCPControl(cc string) func(string, string, syscall.RawConn) error {
 	if cc == "" {
 		return nil
 	}

@@ -57,6 +57,16 @@ func (p *Plan) AttachTUN(ctx context.Context, f *live.Fabric, mtu int) error {
 	return nil
 }
 
+// Set writes a setting of the kernel, as sysctl does, on every host of a network that is up.
+func (p *Plan) Set(ctx context.Context, setting string) error {
+	for _, ns := range p.Hosts {
+		if err := do(ctx, Command{"ip", "netns", "exec", ns, "sysctl", "-qw", setting}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // probeHosts tells what is missing for hosts alone.
 func probeHosts(ctx context.Context, probe string) error {
 	for _, program := range []string{"ip", "sysctl"} {

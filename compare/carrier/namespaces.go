@@ -1,0 +1,249 @@
+package carrier
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"os"
+	"strings"
+
+	"github.com/weft-transport/weft/compare/protocol"
+	"github.com/weft-transport/weft/compare/rocev2/sockets"
+	"github.com/weft-transport/weft/compare/runner"
+	"github.com/weft-transport/weft/compare/scenario"
+	"github.com/weft-transport/weft/emulator"
+	"github.com/weft-transport/weft/emulator/live"
+	"github.com/weft-transport/weft/emulator/netns"
+	"github.com/weft-transport/weft/transport/core"
+	"github.com/weft-transport/weft/transport/instant"
+	"github.com/weft-transport/weft/transport/udp"
+)
+
+// name is that of the namespaces of this process: what a killed one leaves, weft emulate down --name takes away.
+func name() string { return fmt.Sprintf("wc%d", os.Getpid()) }
+
+// kernelPlan is the network of a protocol out of the kernel's parts; the error says why the kernel cannot play it.
+func kernelPlan(ctx context.Context, set *runner.Setting, e *scenario.Entry, dilation float64) (*netns.Plan, error) {
+	switch s := set.Scenario; {
+	case len(s.Faults) > 0:
+		return nil, errors.New("namespaces play no faults on schedule")
+	case hasOwnLosses(s):
+		return nil, errors.New("namespaces play no losses that are not netem's")
+	case dilation != 1:
+		return nil, errors.New("namespaces know no dilation")
+	case e.Class.Word("flowControl") != "none":
+		return nil, fmt.Errorf("namespaces have no %s", e.Class.Word("flowControl"))
+	}
+	o := netns.Options{Name: name(), Shape: true, QueueBytes: e.Class.Bytes("queue", set.BDP), ECNMin: e.Class.Bytes("ecnMin", set.BDP),
+		ECNMax: e.Class.Bytes("ecnMax", set.BDP), ECNP: e.Class.Float("ecnP")}
+	plan, err := netns.NewPlan(set.Scenario.Fabric.Network, o)
+	if err == nil {
+		err = plan.Probe(ctx)
+	}
+	return plan, err
+}
+
+// hasOwnLosses tells of losses that tc does not know.
+func hasOwnLosses(s *scenario.Scenario) bool {
+	for _, l := range s.Fabric.LossByLink() {
+		if l.Netem = ""; !l.IsZero() {
+			return true
+		}
+	}
+	return false
+}
+
+// userPlan is a namespace for each host, between which a live.Fabric is to be.
+func userPlan(ctx context.Context, set *runner.Setting) (*netns.Plan, error) {
+	plan, err := netns.NewHosts(set.Scenario.Fabric.Network, name())
+	if err == nil {
+		err = plan.Probe(ctx)
+	}
+	return plan, err
+}
+
+// ipConfig is the fabric of a protocol whose packets are IP's: one class, the protocol's, without what only packets of the
+// fabric know.
+func (c *Carrier) ipConfig(set *runner.Setting, e *scenario.Entry, seeds scenario.SeedSet) (live.Config, error) {
+	fabric, err := set.FabricConfig(e, seeds)
+	if err != nil {
+		return live.Config{}, err
+	}
+	data := fabric.Classes[len(fabric.Classes)-1]
+	data.Trim, data.Telemetry = false, false
+	fabric.Classes = []emulator.Class{data}
+	fabric.LinkOverhead = set.Scenario.Fabric.LinkOverhead
+	fabric.MaxWireBytes = int64(mtuOf(set, e)) + fabric.LinkOverhead
+	return c.config(set, e, fabric), nil
+}
+
+// mtuOf is what devices carry, IP header included, so that a full packet has the scenario's payload.
+func mtuOf(set *runner.Setting, e *scenario.Entry) int {
+	payload := int(set.Scenario.Fabric.PayloadMTU)
+	p, is := e.Protocol.(protocol.Program)
+	switch {
+	case !is:
+		const ipUDP, headers = 28, 128 + 4
+		return payload + ipUDP + headers
+	case p.Streams().QUIC:
+		return max(payload+60, mostQUIC)
+	}
+	const ipTCP = 20 + 20 + 12 // with time stamps
+	return payload + ipTCP
+}
+
+// notesOf says what of a class IP packets do not have.
+func notesOf(e *scenario.Entry) (notes []string) {
+	if e.Class.Bool("trim") {
+		notes = append(notes, "packets of the kernel's sockets are not trimmed: queues drop them")
+	}
+	if e.Class.Bool("telemetry") {
+		notes = append(notes, "packets of the kernel's sockets bring no telemetry")
+	}
+	return notes
+}
+
+// openNamespaces has a namespace for each host, and the protocol over the kernel's sockets in them.
+func (st *stage) openNamespaces(ctx context.Context) error {
+	st.notes = append(st.notes, notesOf(st.entry)...)
+	why := error(nil)
+	if st.carrier.Kind == Netns {
+		if st.names, why = kernelPlan(ctx, st.set, st.entry, st.carrier.Dilation); why == nil {
+			st.path = "veth and tc of this kernel"
+			if err := st.raise(ctx); err != nil {
+				return err
+			}
+			return st.people(ctx)
+		}
+		st.notes = append(st.notes, "links in user space, because "+strings.ReplaceAll(why.Error(), "\n", "; "))
+	}
+	var err error
+	if st.names, err = userPlan(ctx, st.set); err != nil {
+		st.names = nil
+		return err
+	}
+	st.path = "sockets of the kernel, TUN devices, a fabric in this process"
+	if err := st.raise(ctx); err != nil {
+		return err
+	}
+	config, err := st.carrier.ipConfig(st.set, st.entry, st.seeds)
+	if err != nil {
+		return err
+	}
+	if st.fabric, err = live.New(config); err != nil {
+		return err
+	}
+	if err := st.names.AttachTUN(ctx, st.fabric, mtuOf(st.set, st.entry)); err != nil {
+		return err
+	}
+	return st.people(ctx)
+}
+
+// raise makes the namespaces.
+func (st *stage) raise(ctx context.Context) error {
+	if err := st.names.Start(ctx, nil); err != nil {
+		return err
+	}
+	st.raised = true
+	return nil
+}
+
+// within calls a function where the sockets of a host belong.
+func (st *stage) within(host int, do func() error) error {
+	return netns.Within(st.names.Hosts[host], do)
+}
+
+// people puts the protocol on all hosts.
+func (st *stage) people(ctx context.Context) (err error) {
+	p, is := st.entry.Protocol.(protocol.Program)
+	switch {
+	case !is:
+		return st.sockets()
+	case p.Streams().QUIC:
+		return st.quic(ctx, func(host int) (c net.PacketConn, err error) {
+			err = st.within(host, func() (err error) {
+				c, err = net.ListenUDP("udp4", net.UDPAddrFromAddrPort(netip.AddrPortFrom(live.AddrOf(host), quicPort)))
+				return err
+			})
+			return c, err
+		})
+	}
+	if p.Streams().ECN {
+		if err := st.names.Set(ctx, "net.ipv4.tcp_ecn=1"); err != nil {
+			return err
+		}
+	}
+	t, err := openTCP(ctx, st.player, p.Streams().Congestion, live.AddrOf, st.within)
+	if err == nil {
+		st.player.fleet = t
+	}
+	return err
+}
+
+// quic has quic-go on all hosts.
+func (st *stage) quic(ctx context.Context, listen func(host int) (net.PacketConn, error)) error {
+	q, err := openQUIC(ctx, st.player, live.AddrOf, listen)
+	if err == nil {
+		st.player.fleet = q
+	}
+	return err
+}
+
+// sockets puts a Stack behind sockets in the namespace of every host. Their clock is the wall's, so that what they are told of the
+// network is told in its terms.
+func (st *stage) sockets() error {
+	s := &stacks{player: st.player, stamp: func(core.Time) instant.Time { return st.player.clock() }}
+	st.player.fleet = s
+	config := udp.Config{Default: true, Spin: -1}
+	if st.entry.Protocol.Proto() == core.ProtoRoCE {
+		config.Format = sockets.Format{}
+	}
+	var carriers []*udp.Carrier
+	for h := range st.set.Scenario.Fabric.Network.Hosts {
+		config.Local = []netip.AddrPort{netip.AddrPortFrom(live.AddrOf(h), 0)}
+		err := st.within(h, func() error {
+			c, err := udp.Listen(config)
+			if err == nil {
+				s.drivers, carriers = append(s.drivers, c), append(carriers, c)
+			}
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	for h, c := range carriers {
+		known, index := make([]core.Addr, len(carriers)), map[core.Addr]int{c.Self(): h}
+		for peer, other := range carriers {
+			a, err := c.Resolve(other.Local()[0].String())
+			if err != nil {
+				return err
+			}
+			known[peer], index[a] = a, peer
+		}
+		s.peers = append(s.peers, known)
+		host, err := st.entry.Protocol.NewHost(c.Self(), st.wallEnv(c, index))
+		if err == nil {
+			err = s.start(h, host)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// wallEnv is what a host behind sockets may know, in the time of the wall.
+func (st *stage) wallEnv(c *udp.Carrier, index map[core.Addr]int) protocol.Env {
+	env := st.set.Env(st.entry, st.seeds, c.Remote)
+	pair, slow := env.PairRTT, st.carrier.Dilation
+	env.PairRTT = func(a, b core.Addr) instant.Time {
+		return instant.Time(float64(pair(core.Addr(index[a]), core.Addr(index[b]))) * slow)
+	}
+	env.BaseRTT = instant.Time(float64(env.BaseRTT) * slow)
+	env.LineRateBps = int64(float64(env.LineRateBps) / slow)
+	env.Trimming, env.Telemetry = false, nil
+	return env
+}
