@@ -3,6 +3,7 @@
 package compare
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/weft-transport/weft/emulator/live"
@@ -74,14 +75,22 @@ type RealTime struct {
 	Dilation float64      `json:"dilation"`        // seconds of the wall for one of the network
 	Notes    []string     `json:"notes,omitempty"` // what was otherwise than the scenario says
 	Validity *live.Record `json:"validity"`        // null: nobody measured how late packets were
+	// Endpoints is how late hosts behind sockets came to their timers, of which one in a hundred was later, in us of the wall;
+	// 0: they have no clock of their own, or do not say.
+	Endpoints float64  `json:"endpoint_lateness_p99_us,omitempty"`
+	Problems  []string `json:"problems,omitempty"` // of the endpoints: limits that were not kept
 }
 
 // Invalid says why a run is not to be believed; "" if nothing is known against it.
 func (r *RealTime) Invalid() string {
-	if r == nil || r.Validity == nil || r.Validity.Valid {
+	if r == nil {
 		return ""
 	}
-	return strings.Join(r.Validity.Problems, "; ")
+	problems := r.Problems
+	if r.Validity != nil {
+		problems = slices.Concat(r.Validity.Problems, problems)
+	}
+	return strings.Join(problems, "; ")
 }
 
 // A Group is what became of the measured flows of one group, reckoned as in the Run.

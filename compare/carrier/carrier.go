@@ -44,13 +44,17 @@ func (c *Carrier) Fits(ctx context.Context, set *runner.Setting) error {
 	return nil
 }
 
-// config is that of the fabric of a run. The limits of lateness are those of the network's time: what is late by 10 ms of the wall
-// is late by 1 ms to a network that takes ten times as long.
+// limit is a limit of lateness in the network's time: what is late by 10 ms of the wall is late by 1 ms to a network that takes ten
+// times as long.
+func (c *Carrier) limit(of time.Duration) time.Duration {
+	return time.Duration(float64(of) * max(1, c.Dilation))
+}
+
+// config is that of the fabric of a run.
 func (c *Carrier) config(set *runner.Setting, e *scenario.Entry, fabric emulator.Config) live.Config {
-	slow := func(limit time.Duration) time.Duration { return time.Duration(float64(limit) * max(1, c.Dilation)) }
 	return live.Config{
 		Network: set.Scenario.Fabric.Network, Fabric: fabric, Dilation: c.Dilation, Proto: e.Protocol.Proto(),
-		Limits: live.Limits{LatenessP50: slow(live.LatenessP50), LatenessP99: slow(live.LatenessP99)},
+		Limits: live.Limits{LatenessP50: c.limit(live.LatenessP50), LatenessP99: c.limit(live.LatenessP99)},
 	}
 }
 

@@ -30,10 +30,15 @@ horizon: 600s
 `
 
 func setting(t *testing.T, text, protocols string) *runner.Setting {
+	return settingOf(t, text, 0, protocols)
+}
+
+// settingOf is that of the scenario of a number in a text.
+func settingOf(t *testing.T, text string, number int, protocols string) *runner.Setting {
 	t.Helper()
 	all, err := scenario.Read("small.yaml", []byte(text), scenario.Options{Protocols: protocols})
 	require.NoError(t, err)
-	set, err := runner.NewSetting(all[0])
+	set, err := runner.NewSetting(all[number])
 	require.NoError(t, err)
 	return set
 }
@@ -81,13 +86,10 @@ func TestLive(t *testing.T) {
 	}
 }
 
-// TestTriggers: flows that others start, over losses, and a message without bytes.
+// TestTriggers: flows that others start, over losses.
 func TestTriggers(t *testing.T) {
 	const ring = small + "---\nbase: small\nname: ring\nfabric: {loss: {random: 1%}}\nworkload: {kind: ringallreduce, size: 64KiB}\n"
-	all, err := scenario.Read("ring.yaml", []byte(ring), scenario.Options{Protocols: "uet"})
-	require.NoError(t, err)
-	set, err := runner.NewSetting(all[1])
-	require.NoError(t, err)
+	set := settingOf(t, ring, 1, "uet")
 	plan, err := set.Scenario.Plan(set.Scenario.Fixed.Derive(1), set.BaseRTT, set.BDP)
 	require.NoError(t, err)
 	require.NotEmpty(t, plan.Triggers)
@@ -98,10 +100,7 @@ func TestTriggers(t *testing.T) {
 // TestHorizon: what has not ended is said to be so.
 func TestHorizon(t *testing.T) {
 	text := small + "---\nbase: small\nname: cut\nhorizon: 1ms\n"
-	all, err := scenario.Read("cut.yaml", []byte(text), scenario.Options{Protocols: "uet"})
-	require.NoError(t, err)
-	set, err := runner.NewSetting(all[1])
-	require.NoError(t, err)
+	set := settingOf(t, text, 1, "uet")
 	r := play(t, &carrier.Carrier{Kind: carrier.Live, Dilation: 1}, set)[0]
 	require.Equal(t, 4, r.Run.Flows)
 	require.Equal(t, r.Run.Flows, r.Run.Finished+r.Run.Failed.Horizon)

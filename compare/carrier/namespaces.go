@@ -216,7 +216,11 @@ func (st *stage) sockets() error {
 	}
 	for h, c := range carriers {
 		known, index := make([]core.Addr, len(carriers)), map[core.Addr]int{c.Self(): h}
+		known[h] = c.Self()
 		for peer, other := range carriers {
+			if peer == h {
+				continue
+			}
 			a, err := c.Resolve(other.Local()[0].String())
 			if err != nil {
 				return err
@@ -244,6 +248,6 @@ func (st *stage) wallEnv(c *udp.Carrier, index map[core.Addr]int) protocol.Env {
 	}
 	env.BaseRTT = instant.Time(float64(env.BaseRTT) * slow)
 	env.LineRateBps = int64(float64(env.LineRateBps) / slow)
-	env.Trimming, env.Telemetry = false, nil
+	env.Hosts, env.Trimming, env.Telemetry = 0, false, nil // addresses are not numbers of hosts
 	return env
 }

@@ -3,10 +3,12 @@ package carrier
 import (
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/weft-transport/weft/compare/workload"
 	"github.com/weft-transport/weft/transport/core"
 	"github.com/weft-transport/weft/transport/instant"
+	"github.com/weft-transport/weft/transport/udp"
 )
 
 // Stacks are hosts of this project, each behind a core.Driver: of the fabric in process, or over sockets.
@@ -54,6 +56,27 @@ func (s *stacks) counters() (sum core.Counters, err error) {
 		err = errors.Join(err, s.drivers[h].Do(func(core.Time) { sum.Add(host.Counters()) }))
 	}
 	return sum, err
+}
+
+// late returns how late hosts behind sockets came to one in a hundred of their timers, at the worst of them, in us, and what is wrong
+// with it.
+func (s *stacks) late(limit time.Duration) (us float64, problems []string, err error) {
+	worst := time.Duration(0)
+	for _, d := range s.drivers {
+		c, is := d.(*udp.Carrier)
+		if !is {
+			return 0, nil, nil
+		}
+		stats, err := c.Stats()
+		if err != nil {
+			return 0, nil, err
+		}
+		worst = max(worst, stats.Lateness.Quantile(0.99))
+	}
+	if worst > limit {
+		problems = append(problems, fmt.Sprintf("an endpoint came to one in a hundred of its timers more than %v late; the limit is %v", worst.Round(time.Microsecond), limit))
+	}
+	return worst.Seconds() * 1e6, problems, nil
 }
 
 func (s *stacks) close() (err error) {

@@ -133,6 +133,11 @@ func (st *stage) result(seed uint64, opt runner.Options) (out *runner.Result, er
 		return nil, err
 	}
 	real := &compare.RealTime{Carrier: st.carrier.Kind, Path: st.path, Dilation: st.carrier.Dilation, Notes: st.notes}
+	if s, is := st.player.fleet.(*stacks); is {
+		if real.Endpoints, real.Problems, err = s.late(st.carrier.limit(live.LatenessP99)); err != nil {
+			return nil, err
+		}
+	}
 	if st.fabric != nil {
 		real.Validity = st.fabric.Validity().Record()
 		err = st.fabric.Network(func(f *emulator.Fabric) {

@@ -54,7 +54,7 @@ func (b *block) invalidFinding() string {
 func realTimeTable(b *block) *textTable {
 	table := &textTable{columns: []column{
 		{head: "in wall-clock time", left: true}, {head: "verdict", left: true}, {head: "carried by", left: true, keep: 5}, {head: "dilation", keep: 4},
-		{head: "datagrams", keep: 3}, {head: "late by p50"}, {head: "p99"}, {head: "most", keep: 2}, {head: "unread", keep: 1}, {head: "processors", keep: 1},
+		{head: "datagrams", keep: 3}, {head: "late by p50"}, {head: "p99"}, {head: "most", keep: 2}, {head: "endpoints p99", keep: 3}, {head: "unread", keep: 1}, {head: "processors", keep: 1},
 	}}
 	for _, r := range b.rows {
 		runs := r.realTime()
@@ -66,13 +66,17 @@ func realTimeTable(b *block) *textTable {
 		}
 		first := runs[0].RealTime
 		cells := []string{r.label, verdict(r), first.Carrier + ": " + first.Path, number(first.Dilation)}
+		endpoints := none
+		if first.Endpoints > 0 {
+			endpoints = Duration(1e3 * worst(func(run *compare.Run) float64 { return run.RealTime.Endpoints }))
+		}
 		if first.Validity == nil {
-			table.add(append(cells, none, none, none, none, none, none)...)
+			table.add(append(cells, none, none, none, none, endpoints, none, none)...)
 		} else {
 			late := func(of func(*compare.Run) float64) string { return Duration(1e3 * worst(of)) }
 			table.add(append(cells, Count(r.mean(func(run *compare.Run) float64 { return float64(run.RealTime.Validity.Datagrams) })),
 				late(func(run *compare.Run) float64 { return run.RealTime.Validity.LatenessP50 }), late(func(run *compare.Run) float64 { return run.RealTime.Validity.LatenessP99 }),
-				late(func(run *compare.Run) float64 { return run.RealTime.Validity.LatenessMax }), Count(worst(func(run *compare.Run) float64 { return float64(run.RealTime.Validity.Unread) })),
+				late(func(run *compare.Run) float64 { return run.RealTime.Validity.LatenessMax }), endpoints, Count(worst(func(run *compare.Run) float64 { return float64(run.RealTime.Validity.Unread) })),
 				Percent(worst(func(run *compare.Run) float64 { return run.RealTime.Validity.Processor })))...)
 		}
 		for _, note := range first.Notes {
