@@ -58,7 +58,7 @@ func TestTutorial(t *testing.T) {
 	}
 	shell := exec.Command("sh", "-c", script)
 	shell.Dir = t.TempDir()
-	shell.Env = append(os.Environ(), "WEFT="+weft, "GOFLAGS=-mod=mod -buildvcs=false", "GOPROXY=off", "GOTOOLCHAIN=local", "GOWORK=off")
+	shell.Env = append(os.Environ(), "WEFT="+weft, "GOFLAGS=-buildvcs=false", "GOPROXY=off", "GOTOOLCHAIN=local", "GOWORK=off")
 	var stderr bytes.Buffer
 	shell.Stderr = &stderr
 	out, err := shell.Output()
