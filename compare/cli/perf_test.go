@@ -103,6 +103,9 @@ func TestPerfUsage(t *testing.T) {
 		{[]string{"compare", "--protocols", "uet,,tcp"}, `--protocols: `},
 		{[]string{"compare", "--rounds", "0"}, `--rounds 0: expected 1 to 1000`},
 		{[]string{"compare", "--baseline", "rdma"}, `--baseline rdma: expected one of the protocols`},
+		{[]string{"compare", "--network", "paths", "--rate", "fast"}, `--rate: `},
+		{[]string{"compare", "--network", "paths", "--queue", "1bdp"}, `--queue: `},
+		{[]string{"compare", "--network", "paths", "--paths", "0"}, `--paths 0: expected 1 to 64`},
 		{[]string{"compare", "--loss", "1%"}, `--loss, --delay, --reorder, --duplicate: not with `},
 	} {
 		status, stdout, stderr := weft(append([]string{"perf"}, c.args...)...)

@@ -8,14 +8,18 @@ import (
 
 	"github.com/weft-transport/weft/compare/perf"
 	"github.com/weft-transport/weft/compare/scenario"
+	"github.com/weft-transport/weft/transport/param"
 )
 
 type perfCompareCmd struct {
 	Protocols string `help:"What is compared, as name,key=value,...,name,...: ${perfProtocols}." default:"${perfCompared}" placeholder:"SPECS"`
 	Rounds    int    `help:"How often each protocol is measured." default:"5"`
 	Baseline  string `help:"SPEC to which ratios are taken; raw, if it is compared, else the first, by default." placeholder:"SPEC"`
-	Network   string `help:"${enum}. veth is a virtual cable between two network namespaces; wire, the same, cuts bursts into packets before they enter, as network cards do. Both take root." enum:"loopback,veth,wire" default:"loopback"`
-	MTU       int    `name:"mtu" help:"MTU of the veth pair." default:"9000"`
+	Network   string `help:"${enum}. veth is a virtual cable between two network namespaces; wire, the same, cuts bursts into packets before they enter, as network cards do. Both take root. paths is an emulated network in real time between namespaces, with several paths of equal cost: what --loss, --delay and --duplicate ask for happens there, on each path in each direction, to TCP as well; root, too." enum:"loopback,veth,wire,paths" default:"loopback"`
+	MTU       int    `name:"mtu" help:"MTU of the veth pair, or the paths; 9000, or 1500, by default." placeholder:"BYTES"`
+	Paths     int    `help:"Paths of --network paths." default:"4"`
+	Rate      string `help:"Rate of every link of --network paths." default:"200Mbps" placeholder:"RATE"`
+	Queue     string `help:"Room of every port of --network paths." default:"256KiB" placeholder:"BYTES"`
 	testFlags
 	JSON  bool `name:"json" short:"J" help:"Write JSON Lines to standard output, and nothing else there."`
 	Quiet bool `help:"No progress on standard error."`
@@ -32,17 +36,32 @@ processor time, packets dropped by the ends themselves, rounds that differ widel
 
 On loopback and veth a burst or a long TCP segment crosses as one; on a real network, and on wire, it is cut into packets.
 
+With several losses a last table says how much of its rate under the first each protocol keeps under the others, round by round.
+
 JSON Lines, kind first: perf_result for each run, perf_comparison for each protocol at the end.`
 }
 
 func (c *perfCompareCmd) Run(a *app) error {
-	plan, err := c.plan()
+	plan, paths, err := c.plan()
 	if err != nil {
 		return errUsage{err}
 	}
 	program, err := os.Executable()
 	if err != nil {
 		return err
+	}
+	if c.Network == "paths" {
+		p, err := perf.NewPaths(a.ctx, paths, plan.Tests, program)
+		if err != nil {
+			return err
+		}
+		err = c.measure(a, plan, p)
+		if !c.Quiet {
+			for _, line := range p.Validity() {
+				fmt.Fprintln(a.stderr, line)
+			}
+		}
+		return errors.Join(err, p.Close())
 	}
 	p := &perf.Processes{Server: []string{program}, Client: []string{program}, Address: "127.0.0.1"}
 	if c.Network != "loopback" {
@@ -57,8 +76,13 @@ func (c *perfCompareCmd) Run(a *app) error {
 		return err
 	}
 	defer p.Stop()
+	return c.measure(a, plan, p)
+}
+
+// measure runs the plan and prints it.
+func (c *perfCompareCmd) measure(a *app, plan perf.Plan, l perf.Launcher) error {
 	lines := perf.NewJSON(a.stdout)
-	results, err := perf.Compare(a.ctx, plan, p, func(round int, r *perf.Result) {
+	results, err := perf.Compare(a.ctx, plan, l, func(round int, r *perf.Result) {
 		if c.JSON {
 			lines.Result(r)
 		}
@@ -76,33 +100,62 @@ func (c *perfCompareCmd) Run(a *app) error {
 			results[i].Print(a.stdout, &plan)
 		}
 	}
+	if !c.JSON {
+		perf.PrintKept(a.stdout, results)
+	}
 	if errors.Is(err, context.Canceled) {
 		return errors.New("interrupted")
 	}
 	return err
 }
 
-func (c *perfCompareCmd) plan() (perf.Plan, error) {
-	plan := perf.Plan{Rounds: c.Rounds, Baseline: c.Baseline, Network: c.Network}
+func (c *perfCompareCmd) plan() (plan perf.Plan, paths perf.PathsConfig, err error) {
+	plan = perf.Plan{Rounds: c.Rounds, Baseline: c.Baseline, Network: c.Network}
 	specs, err := scenario.ParseSpecs(c.Protocols)
 	if err != nil {
-		return plan, fmt.Errorf("--protocols: %w", err)
+		return plan, paths, fmt.Errorf("--protocols: %w", err)
 	}
 	for _, s := range specs {
 		plan.Protocols = append(plan.Protocols, s.String())
+	}
+	if c.MTU == 0 {
+		if c.MTU = 9000; c.Network == "paths" {
+			c.MTU = 1500
+		}
 	}
 	switch c.Network {
 	case "veth":
 		plan.Network = fmt.Sprintf("veth pair of MTU %d, bursts cross whole", c.MTU)
 	case "wire":
 		plan.Network = fmt.Sprintf("veth pair of MTU %d, bursts cut into packets", c.MTU)
+	case "paths":
+		if paths, err = c.paths(); err != nil {
+			return plan, paths, err
+		}
+		plan.Network = fmt.Sprintf("%d paths of %s, MTU %d, emulated in real time", c.Paths, c.Rate, c.MTU)
 	}
 	c.Protocol = plan.Protocols[0]
 	if c.Test == "" {
 		c.Test = perf.Write
 	}
 	if plan.Tests, err = c.tests(); err != nil {
-		return plan, err
+		return plan, paths, err
 	}
-	return plan, plan.Validate()
+	for i := range plan.Tests {
+		plan.Tests[i].Outside = c.Network == "paths"
+	}
+	return plan, paths, plan.Validate()
+}
+
+func (c *perfCompareCmd) paths() (p perf.PathsConfig, err error) {
+	p = perf.PathsConfig{Paths: c.Paths, MTU: c.MTU}
+	if p.RateBps, err = param.ParseRate(c.Rate); err != nil {
+		return p, fmt.Errorf("--rate: %w", err)
+	}
+	queue, err := readSizes(c.Queue)
+	if err != nil || len(queue) != 1 {
+		return p, errors.Join(errors.New("--queue: expected a number of bytes, as 256KiB"), err)
+	}
+	p.QueueBytes = int64(queue[0])
+	return p, p.Validate()
 }

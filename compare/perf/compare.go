@@ -194,15 +194,16 @@ func (c *Comparison) Value(r *Result) float64 {
 }
 
 // Ratio returns the spread of the ratios of two rows, taken round by round; zero where nothing was measured.
-func (c *Comparison) Ratio(of, to int) Spread {
-	var ratios []float64
-	a, b := c.Rows[of].Results, c.Rows[to].Results
+func (c *Comparison) Ratio(of, to int) Spread { return spread(ratios(c, of, c, to)) }
+
+func ratios(c *Comparison, of int, d *Comparison, to int) (all []float64) {
+	a, b := c.Rows[of].Results, d.Rows[to].Results
 	for i := range min(len(a), len(b)) {
-		if v := c.Value(&b[i]); v > 0 {
-			ratios = append(ratios, c.Value(&a[i])/v)
+		if v := d.Value(&b[i]); v > 0 {
+			all = append(all, c.Value(&a[i])/v)
 		}
 	}
-	return spread(ratios)
+	return all
 }
 
 // Limits beyond which a comparison says that something was not right.

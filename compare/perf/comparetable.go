@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -44,6 +45,38 @@ func (c *Comparison) Print(out io.Writer, p *Plan) {
 		}
 	}
 }
+
+// PrintKept writes, for tests that differ in their loss alone, how much of its rate under the first each protocol keeps under the
+// others, taken round by round. Without such tests it writes nothing.
+func PrintKept(out io.Writer, all []Comparison) {
+	for i := range all {
+		first := &all[i]
+		head := false
+		for k := range all {
+			c, same := &all[k], all[k].Test
+			if same.Impairment.Loss = first.Test.Impairment.Loss; k <= i || same != first.Test || c.Test.Metric == Latency || len(c.Rows[0].Results) == 0 {
+				continue
+			}
+			if i > 0 && slices.ContainsFunc(all[:i], func(before Comparison) bool {
+				b := before.Test
+				b.Impairment.Loss = first.Test.Impairment.Loss
+				return b == first.Test
+			}) {
+				continue // an earlier one is the first
+			}
+			if !head {
+				head = true
+				fmt.Fprintf(out, "kept of the %s under loss %s, %d bytes\n", first.Test.Metric, percent(first.Test.Impairment.Loss), first.Test.Size)
+			}
+			for row := range c.Rows {
+				s := spread(ratios(c, row, first, row))
+				fmt.Fprintf(out, "  loss %-6s %-40s %5.2f [%.2f to %.2f]\n", percent(c.Test.Impairment.Loss), c.Rows[row].Protocol, s.Median, s.Least, s.Most)
+			}
+		}
+	}
+}
+
+func percent(share float64) string { return strconv.FormatFloat(100*share, 'g', 4, 64) + "%" }
 
 // tail returns the 99th percentile, or the longest where there are too few for it.
 func tail(r *Result) float64 {

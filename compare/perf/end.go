@@ -113,7 +113,7 @@ func (t *Test) protocol() (*protocol, error) {
 	if !slices.Contains(p.operations, t.Operation) {
 		return nil, fmt.Errorf("--test %s: %s has only %s", t.Operation, name, strings.Join(p.operations, ", "))
 	}
-	if t.Impairment.On() && !p.impairs {
+	if t.Impairment.On() && !t.Outside && !p.impairs {
 		return nil, fmt.Errorf("--loss, --delay, --reorder, --duplicate: not with %s, whose packets the kernel sends; expected uet, rocev2 or quic", name)
 	}
 	return p, nil

@@ -79,6 +79,7 @@ func TestEveryOperationOfEveryProtocol(t *testing.T) {
 	}{
 		{"uet,lanes=4,spin=0", []string{perf.Write, perf.Read, perf.Send, perf.Tagged, perf.Atomic, perf.Stream}},
 		{"rocev2,lanes=4,spin=0", []string{perf.Write, perf.Read, perf.Send, perf.Atomic}},
+		{"rocev2,lanes=4,spin=0,loss=selective", []string{perf.Write}},
 		{"tcp", []string{perf.Stream}},
 		{"quic", []string{perf.Stream}},
 		{"raw,spin=0,mtu=6000", []string{perf.Send}},

@@ -8,6 +8,7 @@ import (
 
 	"github.com/weft-transport/weft/compare/rocev2"
 	"github.com/weft-transport/weft/compare/rocev2/sockets"
+	"github.com/weft-transport/weft/compare/rocev2/wire"
 	"github.com/weft-transport/weft/congestion"
 	"github.com/weft-transport/weft/transport/core"
 	"github.com/weft-transport/weft/transport/instant"
@@ -17,22 +18,31 @@ import (
 
 func init() {
 	Protocols.Register(param.Entry[*protocol]{
-		Name: "rocev2", Doc: "RoCE v2 reliable connections with go-back-N, as software over UDP", Source: "InfiniBand Architecture Specification 1.x, annex A17",
+		Name: "rocev2", Doc: "RoCE v2 reliable connections with go-back-N or selective retransmission (IRN), as software over UDP", Source: "InfiniBand Architecture Specification 1.x, annex A17",
 		Params: append([]param.Param{
+			{Name: "loss", Kind: param.Word, Default: rocev2.LossGoBackN, OneOf: rocev2.Losses, Doc: "what is sent again; selective is IRN, with an address in every packet: writes only, all flows on one queue pair"},
 			{Name: "congestion", Kind: param.Choice, Default: "", Of: &congestion.Registry, Doc: "congestion control; absent: none, as over a lossless network"},
 			{Name: "outstanding", Kind: param.Int, Default: "256", Min: 1, Max: 1 << 22, Doc: "packets of a queue pair that are not acknowledged"},
 			{Name: "ackReqEvery", Kind: param.Int, Default: "16", Min: 1, Max: 1 << 16, Doc: "packets between two that ask for an acknowledgement"},
 			{Name: "timeout", Kind: param.Duration, Default: "67.108864ms", Min: 1, Max: float64(10 * instant.Second), Doc: "until what is not acknowledged is sent again; the default is code 14"},
+			{Name: "timeoutLow", Kind: param.Duration, Default: "10ms", Min: 1, Max: float64(10 * instant.Second), Doc: "of loss=selective, instead of timeout, while at most three packets are under way"},
 			{Name: "retries", Kind: param.Int, Default: "7", Min: 0, Max: 1 << 20, Doc: "retries without progress before a queue pair fails"},
 			{Name: "icrc", Kind: param.Bool, Default: "true", Doc: "the ICRC of what arrives is checked; it is always sent"},
 		}, carrierParams...),
 		New: func(v param.Values) (*protocol, error) {
-			return &protocol{operations: []string{Write, Read, Send, Atomic}, impairs: true,
-				differs: "not encrypted; " + roceControl(v) + "; " + onOff("ICRC check", v.Bool("icrc")) + ", UDP checksum on, " + onOff("GSO", v.Bool("gso")) + "; one path for each queue pair; go-back-N",
+			operations, recovery := []string{Write, Read, Send, Atomic}, "go-back-N"
+			if selective(v) {
+				operations, recovery = []string{Write}, "selective retransmission (IRN), one queue pair for all flows"
+			}
+			return &protocol{operations: operations, impairs: true,
+				differs: "not encrypted; " + roceControl(v) + "; " + onOff("ICRC check", v.Bool("icrc")) + ", UDP checksum on, " + onOff("GSO", v.Bool("gso")) + "; one path for each queue pair; " + recovery,
 				open:    func(ctx context.Context, p place, t *Test) (end, error) { return openRoCE(v, p, t) }}, nil
 		},
 	})
 }
+
+// selective tells whether a host is to be IRN's.
+func selective(v param.Values) bool { return v.Word("loss") == rocev2.LossSelective }
 
 // roceControl says what bounds what is under way.
 func roceControl(v param.Values) string {
@@ -53,6 +63,9 @@ type roceEnd struct {
 	buffers []uint32 // of each flow; they are keys as well
 	flows   []roceFlow
 	keys    []uint64 // of the peer's buffers
+
+	selective bool      // then there are no queue pairs of our own, but one between hosts, which carries messages
+	peer      core.Addr // of messages
 }
 
 // A roceFlow is a queue pair with what it has to tell: requests that have ended here, and receives.
@@ -71,13 +84,17 @@ const (
 func openRoCE(v param.Values, p place, t *Test) (end, error) {
 	c := carrierConfig(v)
 	c.Fate = t.Impairment.fate(p.stream())
-	c.Format = sockets.Format{Unchecked: !v.Bool("icrc")}
+	format := sockets.Format{Unchecked: !v.Bool("icrc")}
+	if selective(v) {
+		format.Dialect = wire.EveryRETH
+	}
+	c.Format = format
 	c.Local = []netip.AddrPort{netip.AddrPortFrom(p.local, p.port(t))}
 	carrier, err := udp.Listen(c)
 	if err != nil {
 		return nil, err
 	}
-	e := &roceEnd{t: t, carrier: carrier, flows: make([]roceFlow, t.Flows)}
+	e := &roceEnd{t: t, carrier: carrier, flows: make([]roceFlow, t.Flows), selective: selective(v)}
 	if err := e.start(v); err != nil {
 		carrier.Close()
 		return nil, err
@@ -95,6 +112,10 @@ func (e *roceEnd) start(v param.Values) error {
 		Timeout: v.Time("timeout"), RetryCount: int(v.Int("retries"))}
 	if config.RetryCount == 0 {
 		config.RetryCount = -1
+	}
+	if e.selective {
+		config.Loss, config.Placement, config.ReorderWindow = rocev2.Selective, rocev2.OutOfOrder, config.MaxOutstanding
+		config.TimeoutLow, config.FewInFlight = v.Time("timeoutLow"), 3
 	}
 	if v.Has("congestion") {
 		name, given := v.Choice("congestion")
@@ -140,6 +161,9 @@ func (e *roceEnd) meet(_ context.Context, o offer) error {
 	if err != nil {
 		return err
 	}
+	if e.peer = peer; e.selective {
+		return nil
+	}
 	return e.do(func(core.Time) (err error) {
 		for i := range e.flows {
 			n := uint32(firstPair + i)
@@ -170,6 +194,9 @@ func (e *roceEnd) notify(core.Time) {
 				f.requests.add(c.Status)
 			}
 		}
+	}
+	if e.selective {
+		e.notifyMessages()
 	}
 }
 
@@ -235,6 +262,9 @@ func (e *roceEnd) request(flow int) rocev2.WorkRequest {
 
 // post begins an operation n times.
 func (e *roceEnd) post(flow, n int, w *rocev2.WorkRequest) error {
+	if e.selective {
+		return e.sendMessages(flow, n)
+	}
 	return e.do(func(now core.Time) error {
 		for range n {
 			if err := e.host.Post(now, e.flows[flow].pair, *w); err != nil {
@@ -247,6 +277,9 @@ func (e *roceEnd) post(flow, n int, w *rocev2.WorkRequest) error {
 
 // receive makes room for n messages.
 func (e *roceEnd) receive(flow, n int) error {
+	if e.selective {
+		return nil // a message needs none
+	}
 	b := rocev2.Buffer{Handle: e.buffers[flow], Length: uint64(e.t.Size), Cookie: uint64(flow)}
 	return e.do(func(now core.Time) error {
 		for range n {

@@ -65,6 +65,8 @@ type Test struct {
 	Depth      int           `json:"depth"`                 // operations under way on each flow
 	Impairment Impairment    `json:"impairment,omitzero"`   // of what arrives, at both ends
 	DataPort   uint16        `json:"data_port,omitempty"`   // of the server; 0: a free one
+
+	Outside bool `json:"-"` // the Impairment is the network's, and meets what the kernel sends as well
 }
 
 // Validate returns what is wrong with t, by the names of flags; nil if nothing is. It completes what follows from

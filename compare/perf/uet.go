@@ -40,6 +40,7 @@ func init() {
 			{Name: "tailProbe", Kind: param.Bool, Default: "true", Doc: "a probe asks for the state of the tail when acknowledgements stay away"},
 			{Name: "rtt", Kind: param.Duration, Default: "100us", Min: 1, Max: float64(instant.Second), Doc: "idle round trip, from which congestion control and loss detection start"},
 			{Name: "crc", Kind: param.Bool, Default: "true", Doc: "the CRC behind the payload"},
+			{Name: "rate", Kind: param.Rate, Default: "100Gbps", Min: 1e6, Max: 1e13, Doc: "of the slowest link, from which congestion control knows how much fits on the path"},
 		}, carrierParams...),
 		New: func(v param.Values) (*protocol, error) {
 			return &protocol{operations: []string{Write, Read, Send, Tagged, Atomic, Stream}, impairs: true,
@@ -102,7 +103,7 @@ func listenUET(ctx context.Context, v param.Values, address string, c transport.
 		c.UDP.Format = udp.UET{Order: wire.CRCOff}
 	}
 	c.Core.PayloadMTU = int(v.Int("mtu"))
-	c.Core.BaseRTT = v.Time("rtt")
+	c.Core.BaseRTT, c.Core.LineRateBps = v.Time("rtt"), v.Rate("rate")
 	lossDetection(v, &c.Core)
 	var err error
 	name, given := v.Choice("congestion")
