@@ -81,6 +81,7 @@ const ipUDP = 20 + 8
 func New(c Config) (*Fabric, error) {
 	f, err := assemble(c)
 	if err == nil {
+		takePlaces()
 		go f.loop()
 	}
 	return f, err
@@ -150,6 +151,7 @@ func (f *Fabric) Close() error {
 			_ = h.Close() // it returns nil
 		}
 		f.sleep.close()
+		givePlaces()
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()

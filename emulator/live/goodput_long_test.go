@@ -47,7 +47,7 @@ func (c goodputCase) String() string { return fmt.Sprintf("%v%%-%v", 100*c.loss,
 func (c goodputCase) fabric(t testing.TB) *live.Fabric {
 	make, _, err := emulator.Topologies.Make("single", nil)
 	require.NoError(t, err)
-	n, err := make(emulator.Spec{Hosts: 2 * pairs, RateBps: 1e9, LinkDelay: instant.FromDuration(c.rtt / 4)})
+	n, err := make(emulator.Spec{Hosts: 2 * pairs, RateBps: 100e6, LinkDelay: instant.FromDuration(c.rtt / 4)})
 	require.NoError(t, err)
 	for h := pairs; h < 2*pairs; h++ {
 		rule, err := netem.Parse(fmt.Sprintf("loss %v%% seed %d", 100*c.loss, h), nil)
@@ -84,13 +84,9 @@ func (g goodput) padhye(rto float64) float64 {
 func (c goodputCase) measure(t *testing.T, run func(t *testing.T, f *live.Fabric) goodput) goodput {
 	for range tries {
 		f := c.fabric(t)
-		var g goodput
-		var v live.Validity
-		func() {
-			defer func() { require.NoError(t, f.Close()) }()
-			g = run(t, f)
-			v = f.Validity()
-		}()
+		g := run(t, f)
+		v := f.Validity()
+		require.NoError(t, f.Close())
 		lost, met := 0.0, 0.0
 		for _, s := range v.Shaped {
 			met += float64(s.Packets)

@@ -52,3 +52,16 @@ func (x *parcel) appendIP(dst []byte, ecn core.ECN) []byte {
 	binary.BigEndian.PutUint16(b[24:], uint16(ipUDP-20+len(x.bytes)))
 	return append(dst, x.bytes...)
 }
+
+// mark sets CE in an IPv4 header and mends its checksum (RFC 1624).
+func mark(b []byte) {
+	old := uint32(b[0])<<8 | uint32(b[1])
+	b[1] |= 3
+	changed := uint32(b[0])<<8 | uint32(b[1])
+	sum := ^(uint32(b[10])<<8|uint32(b[11]))&0xffff + ^old&0xffff + changed
+	for sum > 0xffff {
+		sum = sum>>16 + sum&0xffff
+	}
+	sum = ^sum & 0xffff
+	b[10], b[11] = byte(sum>>8), byte(sum)
+}

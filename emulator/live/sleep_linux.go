@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"runtime"
 	"time"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 )
@@ -27,10 +28,25 @@ func (*sleeper) prepare() {
 	_ = unix.Prctl(unix.PR_SET_TIMERSLACK, 1, 0, 0, 0) // without it sleeps are 50 us longer, and that is measured
 }
 
+// sleep keeps the thread's place among those that run Go when it is short: else others could take it, and, stopped by the
+// system, keep it.
 func (s *sleeper) sleep(d time.Duration) {
+	const short = time.Millisecond
 	t := unix.NsecToTimespec(int64(d))
-	fds := [1]unix.PollFd{{Fd: int32(s.event), Events: unix.POLLIN}}
-	if n, err := unix.Ppoll(fds[:], &t, nil); n == 1 && err == nil {
+	s.poll(-1, &t, d <= short)
+}
+
+// await sleeps until there is something to read from a file, if one is given, or it is woken.
+func (s *sleeper) await(fd int) { s.poll(fd, nil, false) }
+
+func (s *sleeper) poll(fd int, t *unix.Timespec, raw bool) {
+	fds := [2]unix.PollFd{{Fd: int32(s.event), Events: unix.POLLIN}, {Fd: int32(fd), Events: unix.POLLIN}}
+	call := unix.Syscall6
+	if raw {
+		call = unix.RawSyscall6
+	}
+	n, _, errno := call(unix.SYS_PPOLL, uintptr(unsafe.Pointer(&fds)), uintptr(len(fds)), uintptr(unsafe.Pointer(t)), 0, 0, 0)
+	if errno == 0 && n > 0 && fds[0].Revents != 0 {
 		var count [8]byte
 		_, _ = unix.Read(s.event, count[:])
 	}

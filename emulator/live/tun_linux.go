@@ -2,58 +2,259 @@ package live
 
 import (
 	"errors"
+	"fmt"
+	"net/netip"
 	"os"
+	"runtime"
+	"sync"
+	"sync/atomic"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/weft-transport/weft/transport/core"
+	"github.com/weft-transport/weft/transport/splitmix"
 )
 
-// openTUN makes a device, whose packets may be trains in both directions.
-func openTUN(name string, mtu int) (*os.File, error) {
-	fd, err := unix.Open("/dev/net/tun", unix.O_RDWR|unix.O_CLOEXEC|unix.O_NONBLOCK, 0)
-	if err != nil {
-		return nil, err
+// A TUN is a network device of the kernel that is a host of the fabric: any program can use it, through the kernel's
+// own TCP and UDP. The kernel hands over segments of up to 64 KiB, which are cut to packets before the network sees
+// them and put together again behind it, so that every loss, mark and delay meets one packet (train.go).
+type TUN struct {
+	gate   *gate
+	fd     int
+	ended  atomic.Bool
+	all    sync.WaitGroup
+	stop   *sleeper     // of the thread that reads
+	out    inbox        // to the kernel
+	queued atomic.Int32 // in out, and not written yet
+	asleep atomic.Bool  // the thread that writes, or it is about to
+	wake   *sleeper     // of that thread
+}
+
+// maxWaiting is how many packets wait for the kernel at most.
+const maxWaiting = 8192
+
+// AttachTUN makes a device called name, in the current network namespace of the calling thread, the host of a fabric.
+// mtu is the size of packets, IP header included. Close, or the fabric's, removes it. Addresses and routes are the
+// caller's: the host has the address AddrOf(host).
+func (f *Fabric) AttachTUN(host int, name string, mtu int) (*TUN, error) {
+	if host < 0 || host >= len(f.gates) {
+		return nil, fmt.Errorf("live: no host %d; expected 0 to %d", host, len(f.gates)-1)
 	}
-	ask, err := unix.NewIfreq(name)
-	if err == nil {
-		ask.SetUint16(unix.IFF_TUN | unix.IFF_NO_PI | unix.IFF_VNET_HDR)
-		err = unix.IoctlIfreq(fd, unix.TUNSETIFF, ask)
+	if mtu < 576 || mtu > MaxDatagram {
+		return nil, fmt.Errorf("live: an MTU of %d; expected 576 to %d", mtu, MaxDatagram)
 	}
-	const offloads = unix.TUN_F_CSUM | unix.TUN_F_TSO4
-	if err == nil {
-		err = unix.IoctlSetInt(fd, unix.TUNSETOFFLOAD, offloads|unix.TUN_F_USO4)
-		if errors.Is(err, unix.EINVAL) { // before Linux 6.2
-			err = unix.IoctlSetInt(fd, unix.TUNSETOFFLOAD, offloads)
+	t := &TUN{gate: f.gates[host]}
+	var err error
+	if t.stop, err = newSleeper(); err != nil {
+		return nil, fmt.Errorf("live: device %s: %w", name, err)
+	}
+	if t.wake, err = newSleeper(); err != nil {
+		t.stop.close()
+		return nil, fmt.Errorf("live: device %s: %w", name, err)
+	}
+	if t.fd, err = openTUN(name, mtu); err != nil {
+		t.stop.close()
+		t.wake.close()
+		return nil, fmt.Errorf("live: device %s, which takes CAP_NET_ADMIN: %w", name, err)
+	}
+	g := t.gate
+	g.mu.Lock()
+	taken := g.over || g.tun.Load() != nil || len(*g.conns.Load()) > 0
+	if !taken {
+		g.tun.Store(t)
+	}
+	g.mu.Unlock()
+	if taken {
+		return nil, errors.Join(fmt.Errorf("live: host %d has programs already", host), t.release())
+	}
+	t.all.Add(2)
+	go t.read()
+	go t.write()
+	return t, nil
+}
+
+// Close removes the device.
+func (t *TUN) Close() error {
+	if t.ended.Swap(true) {
+		return nil
+	}
+	t.stop.wake()
+	t.wake.wake()
+	t.gate.stir()
+	t.all.Wait()
+	return t.release()
+}
+
+func (t *TUN) release() error {
+	t.stop.close()
+	t.wake.close()
+	return unix.Close(t.fd)
+}
+
+// stopped implements writer.
+func (t *TUN) stopped() error {
+	if t.ended.Load() {
+		return os.ErrClosed
+	}
+	return nil
+}
+
+// next reads one packet, and waits for it.
+func (t *TUN) next(buf []byte) (n int, err error) {
+	for !t.ended.Load() {
+		if n, err = unix.Read(t.fd, buf); err == nil {
+			return n, nil
+		}
+		switch {
+		case errors.Is(err, unix.EAGAIN):
+			t.stop.await(t.fd)
+		case !errors.Is(err, unix.EINTR):
+			return 0, err
 		}
 	}
-	if err == nil {
-		err = setMTU(name, mtu)
-	}
-	if err != nil {
-		return nil, errors.Join(err, unix.Close(fd))
-	}
-	return os.NewFile(uintptr(fd), "/dev/net/tun"), nil
+	return 0, os.ErrClosed
 }
 
-func setMTU(name string, mtu int) error {
-	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
-	if err != nil {
-		return err
+// read takes packets from the kernel. Its thread is as urgent as the loop's: what it is late by, nobody sees.
+func (t *TUN) read() {
+	defer t.all.Done()
+	runtime.LockOSThread()
+	t.stop.prepare()
+	f := t.gate.fabric
+	whole := f.newTrain(wholeTrain)
+	var batch []*parcel
+	for {
+		n, err := t.next(whole.buf[:cap(whole.buf)])
+		if err != nil {
+			return
+		}
+		buf := whole.buf[:n]
+		first := parcel{from: t.gate.host}
+		if n <= virtioBytes || !t.address(&first, buf[virtioBytes:]) {
+			continue
+		}
+		batch = batch[:0]
+		if buf[1] == 0 { // one packet
+			p := f.newParcel(n - virtioBytes)
+			first.buf, first.bytes = p.buf, p.bytes
+			*p = first
+			copy(p.buf[headroom-virtioBytes:], buf)
+			batch = append(batch, p)
+		} else {
+			tr := whole
+			if n <= shortTrain {
+				tr = f.newTrain(shortTrain)
+				buf = append(tr.buf[:0], buf...)
+			}
+			if !tr.couple(buf) {
+				continue
+			}
+			for i := range tr.parcels {
+				p := &tr.parcels[i]
+				*p = first
+				p.train, p.piece = tr, i
+				batch = append(batch, p)
+			}
+			if tr == whole {
+				whole = f.newTrain(wholeTrain)
+			}
+		}
+		bytes := 0
+		for _, p := range batch {
+			bytes += p.size()
+		}
+		if t.gate.take(bytes, t) != nil {
+			return
+		}
+		now := f.since() // waiting for the link is the network's
+		for _, p := range batch {
+			p.stamp = now
+		}
+		if f.hand(batch...) != nil {
+			return
+		}
 	}
-	defer unix.Close(fd)
-	ask, err := unix.NewIfreq(name)
-	if err != nil {
-		return err
-	}
-	ask.SetUint32(uint32(mtu))
-	return unix.IoctlIfreq(fd, unix.SIOCSIFMTU, ask)
 }
 
-// try is called until it is done.
-func (w *vectorWriter) try(fd uintptr) bool {
-	pieces := w.pieces[:]
-	if len(w.pieces[1]) == 0 {
-		pieces = pieces[:1]
+// address reads where a packet goes, and what its path is chosen by; false: nowhere.
+func (t *TUN) address(p *parcel, b []byte) bool {
+	if len(b) < leastIPv4 || b[0]>>4 != 4 {
+		return false
 	}
-	_, err := unix.Writev(int(fd), pieces)
-	return !errors.Is(err, unix.EAGAIN)
+	to, err := t.gate.fabric.HostOf(netip.AddrFrom4([4]byte(b[16:20])))
+	if err != nil {
+		return false
+	}
+	p.to, p.ecn = int32(to), core.ECN(b[1]&3)
+	p.srcPort, p.dstPort = uint16(b[9]), 0
+	if head := int(b[0]&15) * 4; (b[9] == protoTCP || b[9] == protoUDP) && len(b) >= head+4 {
+		hash := splitmix.Mix(uint64(b[head])<<24 | uint64(b[head+1])<<16 | uint64(b[head+2])<<8 | uint64(b[head+3]) | uint64(b[9])<<32)
+		p.srcPort, p.dstPort = uint16(hash), uint16(hash>>16)
+	}
+	return true
+}
+
+// receive takes a packet from the loop.
+func (t *TUN) receive(p *parcel) bool {
+	if t.ended.Load() || t.queued.Load() >= maxWaiting {
+		return false
+	}
+	if p.train == nil && p.headers == 0 && p.ecn == core.CE && p.bytes[1]&3 != 3 {
+		mark(p.bytes)
+	}
+	t.queued.Add(1)
+	t.out.push(p)
+	if t.asleep.Load() && t.asleep.CompareAndSwap(true, false) {
+		t.wake.wake()
+	}
+	return true
+}
+
+// write gives packets to the kernel.
+func (t *TUN) write() {
+	defer t.all.Done()
+	runtime.LockOSThread()
+	t.wake.prepare()
+	var head []byte
+	for !t.ended.Load() {
+		p := t.out.take()
+		if p == nil {
+			t.asleep.Store(true)
+			if t.out.empty() && !t.ended.Load() {
+				t.wake.await(-1)
+			}
+			t.asleep.Store(false)
+		}
+		for p != nil && !t.ended.Load() {
+			p, head = t.writeFirst(p, head)
+		}
+	}
+}
+
+// writeFirst writes the first of some packets, with those that stand behind it as they stood in one train, and returns the
+// others. head is scratch. What the kernel refuses is lost, as on any link.
+func (t *TUN) writeFirst(p *parcel, head []byte) (rest *parcel, _ []byte) {
+	rest = p.next
+	n := int32(1)
+	switch {
+	case p.train != nil:
+		to := p.piece + 1
+		for ; rest != nil && rest.train == p.train && rest.piece == to && rest.ecn == p.ecn; rest = rest.next {
+			to, n = to+1, n+1
+		}
+		head = p.train.headers(head[:0], p.piece, to, p.ecn)
+		_, _ = unix.Writev(t.fd, [][]byte{head, p.train.payload(p.piece, to)})
+	case p.headers != 0: // a datagram of a Conn
+		head = p.appendIP(append(head[:0], make([]byte, virtioBytes)...), p.ecn)
+		_, _ = unix.Write(t.fd, head)
+	default:
+		_, _ = unix.Write(t.fd, p.buf[headroom-virtioBytes:headroom+len(p.bytes)])
+	}
+	t.queued.Add(-n)
+	for ; n > 0; n-- {
+		following := p.next
+		t.gate.fabric.drop(p)
+		p = following
+	}
+	return rest, head
 }

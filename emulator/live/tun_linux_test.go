@@ -9,6 +9,7 @@ import (
 	"net"
 	"os"
 	"os/exec"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -21,6 +22,9 @@ import (
 	"github.com/weft-transport/weft/transport/instant"
 )
 
+// networks counts those of this process, whose namespaces have names of their own.
+var networks atomic.Int32
+
 // devices gives every host of a fabric a namespace with a TUN device, or skips.
 func devices(t testing.TB, f *live.Fabric, hosts, mtu int) (names []string) {
 	if os.Getuid() != 0 || exec.Command("ip", "netns", "list").Run() != nil {
@@ -31,7 +35,7 @@ func devices(t testing.TB, f *live.Fabric, hosts, mtu int) (names []string) {
 		require.NoError(t, err, "%v: %s", words, out)
 	}
 	for h := range hosts {
-		ns := fmt.Sprintf("tun%d.h%d", os.Getpid()%1_000_000, h)
+		ns := fmt.Sprintf("tun%d-%d.h%d", os.Getpid()%1_000_000, networks.Add(1), h)
 		must("ip", "netns", "add", ns)
 		t.Cleanup(func() { must("ip", "netns", "del", ns) })
 		require.NoError(t, netns.Within(ns, func() error {
