@@ -3,6 +3,7 @@
 package live_test
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"math"
@@ -13,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/quic-go/quic-go"
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
 
@@ -215,5 +217,107 @@ func TestRenoAgreesWithTheTextbook(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// quicOver runs quic-go between the two sockets of every pair.
+func quicOver(sockets func(t *testing.T, f *live.Fabric) (from, to []net.PacketConn)) func(t *testing.T, f *live.Fabric) goodput {
+	return func(t *testing.T, f *live.Fabric) goodput {
+		const packet = 1400 // of UDP, always
+		config := &quic.Config{InitialPacketSize: packet, DisablePathMTUDiscovery: true, MaxIdleTimeout: time.Minute}
+		secret := certificate(t)
+		from, to := sockets(t, f)
+		ctx, cancel := context.WithCancel(t.Context())
+		var got count
+		var all sync.WaitGroup
+		defer all.Wait()
+		defer cancel()
+		conns := make([]*quic.Conn, pairs)
+		for i := range conns {
+			server, client := &quic.Transport{Conn: to[i]}, &quic.Transport{Conn: from[i]}
+			l, err := server.Listen(secret, config)
+			require.NoError(t, err)
+			defer func() { _, _, _, _ = client.Close(), server.Close(), from[i].Close(), to[i].Close() }()
+			all.Go(func() {
+				c, err := l.Accept(ctx)
+				if err != nil {
+					return
+				}
+				if s, err := c.AcceptUniStream(ctx); err == nil {
+					got.drain(s)
+				}
+			})
+			conns[i], err = client.Dial(ctx, to[i].LocalAddr(), secret, config)
+			require.NoError(t, err)
+			all.Go(func() {
+				s, err := conns[i].OpenUniStreamSync(ctx)
+				for data := make([]byte, 64<<10); err == nil; {
+					_, err = s.Write(data)
+				}
+			})
+		}
+		time.Sleep(warmUp)
+		got.on.Store(true)
+		begun := time.Now()
+		sum, samples := 0.0, 0
+		for time.Since(begun) < window {
+			time.Sleep(50 * time.Millisecond)
+			for _, c := range conns {
+				sum, samples = sum+c.ConnectionStats().SmoothedRTT.Seconds(), samples+1
+			}
+		}
+		got.on.Store(false)
+		took := time.Since(begun).Seconds()
+		for _, c := range conns {
+			_ = c.CloseWithError(0, "")
+		}
+		const around = 1 + 8 + 3 + 16 + 12 // headers of packet and frame, and the seal: about
+		return goodput{packets: float64(got.bytes.Load()) / (packet - around) / took / pairs, segment: packet - around, rtt: sum / float64(samples)}
+	}
+}
+
+// inProcess gives every pair conns of the fabric.
+func inProcess(t *testing.T, f *live.Fabric) (from, to []net.PacketConn) {
+	for i := range pairs {
+		a, err := f.ListenPacket(i, 443)
+		require.NoError(t, err)
+		b, err := f.ListenPacket(pairs+i, 443)
+		require.NoError(t, err)
+		from, to = append(from, a), append(to, b)
+	}
+	return from, to
+}
+
+// ofTheKernel gives every pair sockets of the kernel, in namespaces around the fabric.
+func ofTheKernel(t *testing.T, f *live.Fabric) (from, to []net.PacketConn) {
+	for i, name := range devices(t, f, 2*pairs, 1500) {
+		require.NoError(t, netns.Within(name, func() error {
+			c, err := net.ListenUDP("udp4", &net.UDPAddr{IP: live.AddrOf(i).AsSlice(), Port: 443})
+			if i < pairs {
+				from = append(from, c)
+			} else {
+				to = append(to, c)
+			}
+			return err
+		}))
+	}
+	return from, to
+}
+
+// quic-go over conns of a fabric against itself over the kernel's sockets, on the same path.
+func TestQUICAgreesWithItself(t *testing.T) {
+	for _, c := range goodputCases {
+		t.Run(c.String(), func(t *testing.T) {
+			var packets [2]float64
+			for i, sockets := range []func(*testing.T, *live.Fabric) (from, to []net.PacketConn){inProcess, ofTheKernel} {
+				g := c.measure(t, quicOver(sockets))
+				const beta = 0.7 // of quic-go's Reno
+				m := g.mathis(beta)
+				t.Logf("%s: %.0f packets/s (%.2f Mbit/s), %.1f ms, loss %.3f %%; Mathis for beta %v %.0f (%.2f)", []string{"in process", "kernel's sockets"}[i],
+					g.packets, g.packets*float64(g.segment)*8/1e6, g.rtt*1e3, 100*g.loss, beta, m, g.packets/m)
+				packets[i] = g.packets * g.rtt * math.Sqrt(g.loss) // what is left when paths are equal
+			}
+			require.InEpsilon(t, packets[1], packets[0], 0.25)
+		})
 	}
 }

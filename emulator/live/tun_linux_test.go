@@ -116,14 +116,6 @@ func TestTheKernelsTCPCrossesTheFabric(t *testing.T) {
 	}))
 }
 
-func TestTheKernelsTCPSurvivesADeadPath(t *testing.T) {
-	f, n := failing(t)
-	names := devices(t, f, 4, 1500)
-	cut := cutBusiest(t, f, n, 200)
-	transfer(t, names[0], names[3], 3, 4<<20)
-	movedOn(t, f, n, cut)
-}
-
 // BenchmarkTUN moves the kernel's TCP through the fabric as fast as it goes.
 func BenchmarkTUN(b *testing.B) {
 	f, err := live.New(live.Config{Network: leafSpine(b, 4, 10e9, 100*instant.Microsecond), QueueBytes: 4 << 20, SendBuffer: 4 << 20})
