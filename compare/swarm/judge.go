@@ -65,11 +65,11 @@ func (c *Case) calm(r *runner.Result) bool {
 	return d.Queue+d.Random+d.Fault+d.Corrupt+r.Run.Trimmed == 0 && len(c.setting.Scenario.Faults) == 0
 }
 
-// prompt tells whether no packet can have been held up for longer than a base round trip: every timer is
-// twice as long.
+// prompt tells whether no packet can have been held up for longer than a base round trip, and no acknowledgement
+// stays away: every timer is twice as long.
 func (c *Case) prompt(r *runner.Result) bool {
 	e := c.entry()
-	if e.Class.Word("flowControl") == "credit" || r.Run.PauseFrames > 0 || c.hasty() {
+	if e.Class.Word("flowControl") == "credit" || r.Run.PauseFrames > 0 || c.hasty() || c.silent() {
 		return false
 	}
 	slowest, hops := int64(1)<<62, 0.0
@@ -77,6 +77,18 @@ func (c *Case) prompt(r *runner.Result) bool {
 		slowest, hops = min(slowest, l.RateBps), max(hops, 2*float64(l.Tier+1))
 	}
 	return r.Run.QueueBytes.Max*8/float64(slowest)*hops < c.setting.BaseRTT.Seconds()
+}
+
+// silent tells whether a source may wait for its timer although nothing was lost: its window was cut below what is under way, of
+// which no packet asked for an ACK since the window had room, and what is under way is less than what causes one. A target has
+// no timer for acknowledgements; only a tail probe asks for them then (docs/DEVIATIONS.md).
+func (c *Case) silent() bool {
+	e := c.entry()
+	if e.Spec.Name != "uet" || e.Params.Bool("ackPerPacket") || e.Params.Bool("tailProbe") && e.Params.Word("mode") == "rud" {
+		return false
+	}
+	cc, _ := e.Params.Choice("congestion")
+	return cc != "fixed" && cc != "none"
 }
 
 // hasty tells whether the case sets a timeout, which may be shorter than anything sensible.

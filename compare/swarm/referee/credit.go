@@ -18,15 +18,15 @@ type account struct {
 	spent   int64  // bytes sent since something was heard, at the least that a packet can count
 }
 
-// spend judges a request that needs credit. opens: it is the first of its context, with nothing under way.
-func (a *account) spend(p *core.Packet, r *wire.Request, opens bool) error {
+// spend judges a request that needs credit. opens tells whether it is the first of its context, with nothing under way.
+func (a *account) spend(p *core.Packet, r *wire.Request, opens func() bool) error {
 	if r.Type != wire.TypeRUDCC && r.Type != wire.TypeRODCC {
 		return nil
 	}
 	if !a.on || a.life != r.CCC {
 		*a = account{on: true, life: r.CCC}
 	}
-	if a.heard && a.spent >= a.total && !opens {
+	if a.heard && a.spent >= a.total && !opens() {
 		return fmt.Errorf("PSN %d to %d leaves without credit: %d bytes granted, %d spent", r.PSN, p.To, a.total, a.spent)
 	}
 	if a.heard {

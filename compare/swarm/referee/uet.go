@@ -155,7 +155,8 @@ func (u *UET) requested(now Time, p *core.Packet, b []byte) error {
 	if c == nil {
 		return fmt.Errorf("PSN %d of context %d to %d, without a first packet that tells the start", r.PSN, r.SPDCID, p.To)
 	}
-	if err := c.pair.credit.spend(p, &r, r.Flags&wire.RequestSyn != 0 && c.pair.inFlight == 0); err != nil {
+	opens := func() bool { return r.Flags&wire.RequestSyn != 0 && u.quiet(now, c.pair) }
+	if err := c.pair.credit.spend(p, &r, opens); err != nil {
 		return err
 	}
 	k := int(int32(r.PSN - c.start))
@@ -188,6 +189,21 @@ func (u *UET) context(p *core.Packet, r *wire.Request) *context {
 		u.contexts[key] = c
 	}
 	return c
+}
+
+// quiet tells whether all that is under way between two hosts may count as lost by now.
+func (u *UET) quiet(now Time, of *pair) bool {
+	for _, c := range u.contexts {
+		if c.pair != of || of.inFlight == 0 {
+			continue
+		}
+		for i := range c.sent {
+			if e := &c.sent[i]; e.flying && now-e.at < u.MinWait(c.key.from, c.key.to) {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 func (u *UET) sentAgain(now Time, c *context, k int, carries bundle) error {
