@@ -53,7 +53,7 @@ func (c *Carrier) limit(of time.Duration) time.Duration {
 // config is that of the fabric of a run.
 func (c *Carrier) config(set *runner.Setting, e *scenario.Entry, fabric emulator.Config) live.Config {
 	return live.Config{
-		Network: set.Scenario.Fabric.Network, Fabric: fabric, Dilation: c.Dilation, Proto: e.Protocol.Proto(),
+		Network: set.Scenario.Fabric.Network, Fabric: fabric, Dilation: c.Dilation, Proto: e.Protocol.Proto(), SendBuffer: hostBuffer(set),
 		Limits: live.Limits{LatenessP50: c.limit(live.LatenessP50), LatenessP99: c.limit(live.LatenessP99)},
 	}
 }
@@ -94,6 +94,12 @@ func (c *Carrier) fits(ctx context.Context, set *runner.Setting, e *scenario.Ent
 		return fmt.Errorf("%w (--dilation)", err)
 	}
 	return nil
+}
+
+// hostBuffer is what programs may write before the link of their host has taken it: in virtual time a card asks for a packet when it
+// can send one. A quarter of the bandwidth-delay product, and eight packets at least, keep the link busy while a program is woken.
+func hostBuffer(set *runner.Setting) int {
+	return int(max(set.BDP/4, 8*(set.Scenario.Fabric.PayloadMTU+128)))
 }
 
 // measures are the fabric of a protocol, and the bytes of a full packet. native: its packets are the fabric's own, and not IP's.

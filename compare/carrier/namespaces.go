@@ -191,8 +191,7 @@ func (st *stage) quic(ctx context.Context, listen func(host int) (net.PacketConn
 	return err
 }
 
-// sockets puts a Stack behind sockets in the namespace of every host. Their clock is the wall's, so that what they are told of the
-// network is told in its terms.
+// sockets puts a Stack behind sockets in the namespace of every host, with a card between.
 func (st *stage) sockets() error {
 	s := &stacks{player: st.player, stamp: func(core.Time) instant.Time { return st.player.clock() }}
 	st.player.fleet = s
@@ -228,9 +227,16 @@ func (st *stage) sockets() error {
 			known[peer], index[a] = a, peer
 		}
 		s.peers = append(s.peers, known)
-		host, err := st.entry.Protocol.NewHost(c.Self(), st.wallEnv(c, index))
+		env := st.socketEnv(c, index)
+		host, err := st.entry.Protocol.NewHost(c.Self(), env)
 		if err == nil {
-			err = s.start(h, host)
+			const ipUDPChecksum = 32
+			k := &card{
+				Host: host, dilation: st.carrier.Dilation, rateBps: env.LineRateBps, overhead: st.set.Scenario.Fabric.LinkOverhead + ipUDPChecksum,
+				ahead: emulator.Serialisation(int64(hostBuffer(st.set)), env.LineRateBps),
+			}
+			k.memory, _ = host.(core.Memory)
+			err = s.start(h, k)
 		}
 		if err != nil {
 			return err
@@ -239,15 +245,11 @@ func (st *stage) sockets() error {
 	return nil
 }
 
-// wallEnv is what a host behind sockets may know, in the time of the wall.
-func (st *stage) wallEnv(c *udp.Carrier, index map[core.Addr]int) protocol.Env {
+// socketEnv is what a host behind sockets may know, whose addresses are not numbers of hosts.
+func (st *stage) socketEnv(c *udp.Carrier, index map[core.Addr]int) protocol.Env {
 	env := st.set.Env(st.entry, st.seeds, c.Remote)
-	pair, slow := env.PairRTT, st.carrier.Dilation
-	env.PairRTT = func(a, b core.Addr) instant.Time {
-		return instant.Time(float64(pair(core.Addr(index[a]), core.Addr(index[b]))) * slow)
-	}
-	env.BaseRTT = instant.Time(float64(env.BaseRTT) * slow)
-	env.LineRateBps = int64(float64(env.LineRateBps) / slow)
-	env.Hosts, env.Trimming, env.Telemetry = 0, false, nil // addresses are not numbers of hosts
+	pair := env.PairRTT
+	env.PairRTT = func(a, b core.Addr) instant.Time { return pair(core.Addr(index[a]), core.Addr(index[b])) }
+	env.Hosts, env.Trimming, env.Telemetry = 0, false, nil
 	return env
 }

@@ -74,3 +74,38 @@ func TestRealTimeIsRefused(t *testing.T) {
 		require.Contains(t, stderr, want, args)
 	}
 }
+
+// TestCrosscheckOfFiles: every protocol in every carrier that there is.
+func TestCrosscheckOfFiles(t *testing.T) {
+	t.Chdir(t.TempDir())
+	require.NoError(t, os.WriteFile("slow.yaml", []byte(slowNet), 0o666))
+	_, lines, stderr := weft("crosscheck", "slow.yaml", "--carriers", "live", "--tries", "1", "--json") // its verdict is the machine's
+	all := strings.Split(strings.TrimSpace(lines), "\n")
+	require.Len(t, all, 2, stderr)
+	for _, line := range all {
+		var c struct {
+			Kind, Scenario string
+			Carriers       []struct {
+				Carrier string
+				Runs    []compare.Run
+			}
+		}
+		require.NoError(t, json.Unmarshal([]byte(line), &c))
+		require.Equal(t, "carriers", c.Kind)
+		require.Len(t, c.Carriers, 2)
+		for _, k := range c.Carriers {
+			require.Len(t, k.Runs, 2)
+			require.EqualValues(t, 4*20<<10, k.Runs[1].BytesDelivered, k.Carrier)
+		}
+	}
+	for args, want := range map[string]string{
+		"crosscheck slow.yaml --rtt 2ms":          "are not for scenario files; expected --set and --seeds with them",
+		"crosscheck clean --carriers live":        "are for scenario files; expected one",
+		"crosscheck slow.yaml --carriers pigeons": `--carriers pigeons: "pigeons" is none; expected some of live, netns`,
+		"crosscheck slow.yaml --seeds auto":       "--seeds auto: not here",
+	} {
+		status, _, stderr := weft(strings.Fields(args)...)
+		require.Equal(t, cli.Usage, status, args)
+		require.Contains(t, stderr, want, args)
+	}
+}

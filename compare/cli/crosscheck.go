@@ -11,8 +11,9 @@ import (
 )
 
 type crosscheckCmd struct {
-	Scenarios []string `arg:"" optional:"" name:"scenario" help:"${crosschecks}; all but ladder by default."`
-	Protocols *string  `help:"What is checked, as name,key=value,...,name,...: UET and RoCE v2 with go-back-N, both with --window, by default." placeholder:"SPECS"`
+	Scenarios []string `arg:"" optional:"" name:"scenario" help:"${crosschecks}; all but ladder by default. Or YAML files, over carriers of wall-clock time."`
+	Protocols *string  `help:"What is checked, as name,key=value,...,name,...: UET and RoCE v2 with go-back-N, both with --window, by default; of files, their own." placeholder:"SPECS"`
+	carriersFlags
 
 	Messages  *int    `help:"How many messages." placeholder:"N"`
 	Size      *string `short:"s" help:"Bytes of each." placeholder:"BYTES"`
@@ -42,19 +43,28 @@ Scenarios, which flags change:
 	}
 	return strings.TrimSpace(text + `  ladder   losses from 0 to 1 %, and how goodput falls in both
 
+Scenario files are played in virtual time, by the live carrier and over network namespaces, as weft compare --carrier does, and what protocols decided is
+set beside each other. What a machine was too late for is called INVALID, repeated if it does not agree, and not judged.
+
 A figure agrees within what the table allows of the larger one. Exit status 1 if one does not. A run over sockets in which the machine was late by more
 than a tenth of the round trip, or dropped packets itself, is called doubtful, and repeated if it does not agree.
 
-JSON Lines: one of kind crosscheck for each scenario and protocol.`)
+JSON Lines: one of kind crosscheck (of files: carriers) for each scenario and protocol.`)
 }
 
 func (c *crosscheckCmd) Run(a *app) error {
+	if c.Tries < 1 {
+		return errUsage{fmt.Errorf("--tries %d: expected 1 or more", c.Tries)}
+	}
+	if files(c.Scenarios) {
+		return c.overCarriers(a)
+	}
+	if c.Set != nil || c.Seeds != nil || c.Dilation != 1 || c.Carriers != "live,netns" {
+		return errUsage{errors.New("--set, --seeds, --carriers and --dilation are for scenario files; expected one, as in weft crosscheck FILE.yaml")}
+	}
 	scenarios, ladder, err := c.scenarios()
 	if err != nil {
 		return errUsage{err}
-	}
-	if c.Tries < 1 {
-		return errUsage{fmt.Errorf("--tries %d: expected 1 or more", c.Tries)}
 	}
 	specs, err := c.specs(&scenarios[0])
 	if err != nil {
