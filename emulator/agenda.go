@@ -85,7 +85,7 @@ func (f *Fabric) armControl() {
 		return
 	}
 	if a.set {
-		f.cal.cancel(source)
+		f.cal.cancel(source, a.due)
 	}
 	a.due, a.set = a.heap[0].at, true
 	f.cal.schedule(source, a.due)

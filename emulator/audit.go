@@ -8,6 +8,7 @@ import (
 
 // fail notes that an invariant broke; Run ends with it.
 func (f *Fabric) fail(format string, args ...any) {
+	f.lookAt = 0
 	if f.broken == nil {
 		f.broken = fmt.Errorf("at %v: "+format, append([]any{f.now}, args...)...)
 	}
@@ -54,7 +55,8 @@ func (f *Fabric) Audit() error {
 	if held := uint64(f.packets.live); f.totals.Sent+f.totals.Duplicated != f.totals.Delivered+dropped+held {
 		return fmt.Errorf("packets: %d sent and %d made by links, but %d delivered, %d dropped and %d under way", f.totals.Sent, f.totals.Duplicated, f.totals.Delivered, dropped, held)
 	}
-	onWires, err := f.auditWires()
+	dates := f.cal.dates()
+	onWires, err := f.auditWires(dates)
 	if err != nil {
 		return err
 	}
@@ -71,7 +73,10 @@ func (f *Fabric) Audit() error {
 	if onWires+inQueues+inShapers != f.packets.live {
 		return fmt.Errorf("packets: %d on wires, %d in queues and %d delayed, but %d under way", onWires, inQueues, inShapers, f.packets.live)
 	}
-	for _, audit := range [...]func() error{f.auditPorts, f.auditPauses, f.auditCredits, f.auditTimers} {
+	if err := f.auditPorts(dates); err != nil {
+		return err
+	}
+	for _, audit := range [...]func() error{f.auditPauses, f.auditCredits, f.auditTimers} {
 		if err := audit(); err != nil {
 			return err
 		}
@@ -79,9 +84,9 @@ func (f *Fabric) Audit() error {
 	return nil
 }
 
-func (f *Fabric) auditWires() (packets int, err error) {
+func (f *Fabric) auditWires(dates []Time) (packets int, err error) {
 	for i := range f.ports {
-		arrival := f.cal.entries[i].at
+		arrival := dates[arrivalOn(int32(i))]
 		for at := f.ports[i].wireHead; at != 0; at = f.packets.records[at].next {
 			if arrival < f.now || arrival == Never {
 				return 0, fmt.Errorf("link %s delivers out of order", f.net.Links[i].Name)
@@ -142,13 +147,13 @@ func (f *Fabric) compareBuffers(used, held []int64) error {
 }
 
 // auditPorts checks that no transmitter rests while something may be sent.
-func (f *Fabric) auditPorts() error {
+func (f *Fabric) auditPorts(dates []Time) error {
 	for i := range f.ports {
 		p := &f.ports[i]
 		if open := p.nonEmpty &^ p.blocked; open != 0 && p.state&txPending == 0 {
 			return fmt.Errorf("link %s rests while classes %b wait", f.net.Links[i].Name, open)
 		}
-		if pending := f.cal.entries[len(f.ports)+i].at != Never; pending != (p.state&txPending != 0) {
+		if pending := dates[endOn(int32(i))] != Never; pending != (p.state&txPending != 0) {
 			return fmt.Errorf("link %s: the end of its transmission is noted as %v, and in the calendar as %v", f.net.Links[i].Name, !pending, pending)
 		}
 	}

@@ -82,34 +82,32 @@ func (f *Fabric) headroom(link int32) int64 {
 	return int64(wait)*65536/p.psPerByte + 2*f.cfg.MaxWireBytes
 }
 
-// admit tells whether the buffer of a switch takes a packet for a queue of which its class holds so
-// many bytes.
-func (b *buffer) admit(r *rule, size, held int64) bool {
-	if r.held || held+size <= r.reserve {
+// admit tells whether the buffer of a switch takes a packet for a queue of which its class would hold so
+// many bytes with it.
+func (b *buffer) admit(r *rule, size, backlog int64) bool {
+	if r.held || backlog <= r.reserve {
 		return b.used+size <= b.size
 	}
 	free := b.size - b.headroom - b.used
-	return size <= free && (held+size)*alphaUnit <= r.alpha*free
+	return size <= free && backlog*alphaUnit <= r.alpha*free
 }
 
 // charge books a packet that is being queued.
-func (f *Fabric) charge(b *buffer, r *record) {
+func (f *Fabric) charge(b *buffer, c *rule, r *record) {
 	b.used += int64(r.size)
 	b.max = max(b.max, b.used)
-	if f.plan.pfc>>r.class&1 != 0 {
+	if c.paused {
 		f.hold(b, r)
 	}
 }
 
 // release books a packet that leaves the buffer.
-func (f *Fabric) release(b *buffer, r *record) {
+func (f *Fabric) release(b *buffer, c *rule, r *record) {
 	b.used -= int64(r.size)
-	if (f.plan.pfc|f.plan.credit)>>r.class&1 == 0 {
-		return
-	}
-	if f.plan.pfc>>r.class&1 != 0 {
+	switch {
+	case c.paused:
 		f.letGo(b, r)
-	} else {
+	case c.held:
 		f.returnCredit(r.ingress, r)
 	}
 }

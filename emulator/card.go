@@ -92,7 +92,7 @@ func (f *Fabric) inject(h int, link int32, i uint32, pkt *core.Packet) {
 		return
 	}
 	r := &f.packets.records[i]
-	r.dst = uint32(pkt.To)
+	r.dst, r.leaf = uint32(pkt.To), f.routing.leafOf[pkt.To]
 	r.hash = uint32(splitmix.Mix(uint64(pkt.From)<<40 ^ uint64(pkt.To)<<20 ^ uint64(pkt.EV) ^ uint64(pkt.Proto)<<17))
 	r.size = uint16(max(pkt.Bytes()+f.attach(pkt)+f.cfg.LinkOverhead, f.cfg.MinWireBytes))
 	r.class = uint8(pkt.Class)
@@ -108,13 +108,13 @@ func (f *Fabric) inject(h int, link int32, i uint32, pkt *core.Packet) {
 	if f.tap != nil {
 		f.tap.show(f, Sent, link, i)
 	}
-	f.launch(link, i, r)
-	f.setTransmitted(link, &f.ports[link])
+	p := &f.ports[link]
+	f.launch(link, p, i, r)
+	f.setTransmitted(link, p)
 }
 
 // deliver hands a packet to its Stack.
-func (f *Fabric) deliver(h int, i uint32) {
-	r := &f.packets.records[i]
+func (f *Fabric) deliver(h int, i uint32, r *record) {
 	p := f.packets.cold(i)
 	p.Flags = r.flags & packetFlags
 	if r.flags&recMarked != 0 {
@@ -148,8 +148,13 @@ func (f *Fabric) foldHash(h uint64, p *core.Packet) {
 	f.hash = splitmix.Mix(f.hash ^ uint64(f.now)*splitmix.Gamma ^ head ^ h<<20 ^ uint64(p.ECN))
 }
 
-// timeout runs when a host's timer is due.
-func (f *Fabric) timeout(h int) {
+// timeout runs when the timer of a host is due, or as that of the one behind all hosts the agenda.
+func (f *Fabric) timeout(timer uint32) {
+	h := int(timer)
+	if h == len(f.hosts) {
+		f.runAgenda()
+		return
+	}
 	hst := &f.hosts[h]
 	hst.timer = Never
 	if f.restless(h) {
@@ -185,7 +190,7 @@ func (f *Fabric) armTimer(h int) {
 	}
 	source := uint32(2*len(f.ports) + h)
 	if hst.timer != Never {
-		f.cal.cancel(source)
+		f.cal.cancel(source, hst.timer)
 	}
 	hst.timer = max(due, f.now)
 	f.cal.schedule(source, hst.timer)

@@ -111,7 +111,7 @@ type Fabric struct {
 	awake   Time   // instant of the last timeout of a host
 	wakes   int    // timeouts of hosts at that instant
 	auditAt uint64 // number of the event after which the books are checked
-	lookAt  uint64 // and after which look is called
+	lookAt  uint64 // and after which look is called: 0 if the run is to end
 	broken  error
 	sampled []func(now Time)
 	tap     *tap // nil: nobody looks
@@ -228,6 +228,10 @@ func (f *Fabric) buildCalendar() {
 	f.cal = newCalendar(2*len(f.ports)+len(f.hosts)+1, min(width, 4096), longest+longest/8)
 }
 
+// Sources of the calendar: two a link, the timer of every host, and the agenda.
+func arrivalOn(link int32) uint32 { return uint32(link) << 1 }   // of the next packet at the far end
+func endOn(link int32) uint32     { return uint32(link)<<1 | 1 } // of the transmission
+
 // Now returns the current instant.
 func (f *Fabric) Now() Time { return f.now }
 
@@ -238,7 +242,7 @@ func (f *Fabric) At(t Time, do func(now Time)) {
 }
 
 // Stop ends Run after the current event.
-func (f *Fabric) Stop() { f.stopped = true }
+func (f *Fabric) Stop() { f.stopped, f.lookAt = true, 0 }
 
 // ErrInterrupted is returned by Run when its context ended.
 var ErrInterrupted = errors.New("interrupted")
@@ -246,31 +250,26 @@ var ErrInterrupted = errors.New("interrupted")
 // Run lets time pass until nothing is left to do, Stop is called, or until is reached. It returns
 // ErrInterrupted when ctx ends, or the invariant that broke.
 func (f *Fabric) Run(ctx context.Context, until Time) error {
-	links := uint32(len(f.ports))
-	timers := 2 * links
-	agendaSource := timers + uint32(len(f.hosts))
+	timers := uint32(2 * len(f.ports))
 	f.stopped = false
 	f.look()
 	for !f.stopped && f.broken == nil {
-		src, t, ok := f.cal.pop(until)
-		if !ok {
-			break
-		}
-		f.now = t
-		f.totals.Events++
-		f.warmUp(links)
-		switch {
-		case src < links:
-			f.arrive(int32(src))
-		case src < timers:
-			f.transmitted(int32(src - links))
-		case src < agendaSource:
-			f.timeout(int(src - timers))
-		default:
-			f.runAgenda()
-		}
-		if f.totals.Events < f.lookAt {
-			continue
+		for f.totals.Events < f.lookAt {
+			src, t := f.cal.pop(until)
+			if src == nobody {
+				return f.broken
+			}
+			f.now = t
+			f.totals.Events++
+			f.warmUp(timers)
+			switch {
+			case src >= timers:
+				f.timeout(src - timers)
+			case src&1 == 0:
+				f.arrive(int32(src >> 1))
+			default:
+				f.transmitted(int32(src >> 1))
+			}
 		}
 		if ctx.Err() != nil {
 			return ErrInterrupted
@@ -310,33 +309,35 @@ func (f *Fabric) arrive(link int32) {
 	r := &f.packets.records[i]
 	p.wireHead = r.next
 	if p.wireHead != 0 {
-		f.cal.schedule(uint32(link), r.after)
+		f.cal.schedule(arrivalOn(link), r.after)
 	}
 	if p.state&(impaired|downNow|shaped) != 0 && f.intercept(link, i) {
 		return
 	}
-	f.crossed(link, i)
+	f.crossed(link, p, i, r)
 }
 
 // crossed takes a packet on that has come through a link whole.
-func (f *Fabric) crossed(link int32, i uint32) {
+func (f *Fabric) crossed(link int32, p *port, i uint32, r *record) {
 	if f.tap != nil {
 		f.tap.show(f, Crossed, link, i)
 	}
-	p := &f.ports[link]
 	if p.state&toHost != 0 {
-		if r := &f.packets.records[i]; f.plan.credit>>r.class&1 != 0 {
+		if f.plan.credit>>(r.class%MaxClasses)&1 != 0 {
 			f.returnCredit(link, r)
 		}
-		f.deliver(int(p.to), i)
+		f.deliver(int(p.to), i, r)
 		return
 	}
-	out := f.route(int(p.to)-len(f.hosts), link, i)
+	out := f.route(int(p.to)-len(f.hosts), link, r)
 	if out < 0 {
 		f.drop(link, i, DropFault)
 		return
 	}
-	f.enqueue(out, link, i)
+	r.ingress = link
+	if !f.enqueue(out, i, r) {
+		f.overflow(out, i)
+	}
 }
 
 // transmitted is called when the transmitter of a link is free and something waits for it.
@@ -347,26 +348,25 @@ func (f *Fabric) transmitted(link int32) {
 		f.Wake(int(p.from))
 		return
 	}
-	f.serve(link)
+	f.serve(link, p)
 }
 
 // launch starts the transmission of a packet on a free link.
-func (f *Fabric) launch(link int32, i uint32, r *record) {
-	p := &f.ports[link]
+func (f *Fabric) launch(link int32, p *port, i uint32, r *record) {
 	size := int64(r.size)
 	p.freeAt = f.now + p.serialise(size)
 	p.servBytes, p.servClass = int32(size), r.class
 	p.txPackets++
 	p.txBytes += uint64(size)
 	f.totals.Transmissions++
-	if f.plan.credit>>r.class&1 != 0 {
+	if f.plan.credit>>(r.class%MaxClasses)&1 != 0 {
 		f.spendCredit(link, r)
 	}
 	arrival := p.freeAt + p.delay
 	r.next = 0
 	if p.wireHead == 0 {
 		p.wireHead, p.wireTail = i, i
-		f.cal.schedule(uint32(link), arrival)
+		f.cal.schedule(arrivalOn(link), arrival)
 		return
 	}
 	last := &f.packets.records[p.wireTail]
@@ -378,25 +378,23 @@ func (f *Fabric) launch(link int32, i uint32, r *record) {
 func (f *Fabric) setTransmitted(link int32, p *port) {
 	if p.state&txPending == 0 {
 		p.state |= txPending
-		f.cal.schedule(uint32(len(f.ports))+uint32(link), p.freeAt)
+		f.cal.schedule(endOn(link), p.freeAt)
 	}
 }
 
 // route chooses the link by which a packet that came by link from leaves a switch; -1: there is no way.
-func (f *Fabric) route(sw int, from int32, i uint32) int32 {
-	r := &f.packets.records[i]
+func (f *Fabric) route(sw int, from int32, r *record) int32 {
 	rt := f.routing
-	leaf := rt.leafOf[r.dst]
-	if rt.isLeaf[sw] == leaf {
-		return rt.down[r.dst]
-	}
-	set := rt.sets[sw*rt.leaves+int(leaf)]
+	set := rt.sets[sw*rt.leaves+int(r.leaf)]
 	n := set.count()
 	if n <= 1 {
-		if n == 0 {
-			return -1
+		if n == 1 {
+			return rt.hops[set.start()]
 		}
-		return rt.hops[set.start()]
+		if rt.isLeaf[sw] == r.leaf {
+			return rt.down[r.dst]
+		}
+		return -1
 	}
 	if f.steers {
 		if l := f.steer(sw, from, r, rt.hops[set.start():set.start()+n]); l >= 0 {

@@ -159,7 +159,7 @@ func TestAuditSees(t *testing.T) {
 		"nobody will let": func(f *Fabric, l int) { f.block(int32(f.net.LinkNamed("h3-switch0")), 0) },
 		"after its pause": func(f *Fabric, l int) { f.ingress[l].paused, f.ingress[l].atPause = true, -1<<40 },
 		"and since":       func(f *Fabric, l int) { f.since[l] = 0 },
-		"out of order":    func(f *Fabric, l int) { f.cal.entries[l].at = f.now - 1 },
+		"out of order":    func(f *Fabric, l int) { f.packets.records[f.ports[l].wireHead].after = f.now - 1 },
 		"its timer":       func(f *Fabric, _ int) { f.hosts[2].stacks[0].stack = impatient{f.hosts[2].stacks[0].stack} },
 		"in the calendar": func(f *Fabric, l int) { f.ports[f.net.LinkNamed("switch0-h7")].state |= txPending },
 	} {

@@ -13,6 +13,7 @@ type record struct {
 	size    uint16 // bytes on the wire
 	class   uint8
 	flags   uint8
+	leaf    int32 // number of the switch that dst hangs on, as routes count them
 }
 
 // Flags of a record: those of core.Packet that matter, and three of its own.

@@ -92,5 +92,5 @@ func (f *Fabric) resume(link int32) {
 		f.Wake(int(p.from))
 		return
 	}
-	f.serve(link)
+	f.serve(link, p)
 }

@@ -23,7 +23,8 @@ type rule struct {
 	held      bool  // back at its ingress: never refused while there is room
 	telemetry bool
 	hostMark  uint8 // toHost: queues that face hosts do not mark
-	plain     bool  // neither of both: its packets need not stop over in an empty queue
+	paused    bool  // by PFC
+	plain     bool  // neither held nor with telemetry: its packets need not stop over in an empty queue
 	spreads   bool  // is not routed by hash
 }
 
@@ -51,6 +52,7 @@ func newRule(c *Class) rule {
 		r.hostMark = toHost
 	}
 	r.held = c.FlowControl != NoFlowControl
+	r.paused = c.FlowControl == PFC
 	r.plain = !r.held && !c.Telemetry
 	return r
 }
@@ -111,7 +113,7 @@ func (s *service) grouped(c int) bool {
 }
 
 // at is where the arrays by link and class keep an entry.
-func (f *Fabric) at(link int32, class int) int { return int(link)<<f.lanes | class }
+func (f *Fabric) at(link int32, class int) int { return int(link)<<(f.lanes&63) | class }
 
 // backlog returns the bytes that one class holds at a port, the packet in the transmitter
 // included.
@@ -127,61 +129,48 @@ func (f *Fabric) held(p *port, q *queue, class uint8) int64 {
 	return bytes
 }
 
-// enqueue puts a packet that came in by one link into the queue of another, or drops or trims it.
-func (f *Fabric) enqueue(link, from int32, i uint32) {
-	r := &f.packets.records[i]
-	r.ingress = from
+// enqueue puts a packet at the end of its queue, if that and the buffer of the switch have room, and starts the
+// transmitter if it rests.
+func (f *Fabric) enqueue(link int32, i uint32, r *record) bool {
 	p := &f.ports[link]
-	q := &f.queues[f.at(link, int(r.class))]
-	c := &f.rules[r.class%MaxClasses]
+	class := r.class % MaxClasses
+	q, c := &f.queues[f.at(link, int(class))], &f.rules[class]
 	b := &f.switches[p.from]
-	size := int64(r.size)
-	limit := c.limit
-	if p.state&toHost != 0 {
+	size, limit := int64(r.size), c.limit
+	if p.state&toHost != 0 && r.flags&core.TrimmedLastHop == 0 {
 		limit = c.lastHop
 	}
-	held := f.held(p, q, r.class)
-	if held+size > limit || !b.admit(c, size, held) {
-		f.overflow(link, i)
-		return
+	backlog := f.held(p, q, class) + size
+	if backlog > limit || !b.admit(c, size, backlog) {
+		return false
 	}
-	f.append(link, i, held+size)
-}
-
-// append puts a packet that was admitted at the end of its queue and starts the transmitter if it
-// rests.
-func (f *Fabric) append(link int32, i uint32, backlog int64) {
-	r := &f.packets.records[i]
-	p := &f.ports[link]
-	q := &f.queues[f.at(link, int(r.class))]
-	b := &f.switches[p.from]
 	q.max = max(q.max, int32(backlog))
 	rests := p.freeAt <= f.now && p.state&txPending == 0
-	if rests && p.nonEmpty|p.blocked == 0 && f.rules[r.class%MaxClasses].plain && int64(r.size) <= f.rules[r.class%MaxClasses].ecnMin {
-		b.max = max(b.max, b.used+int64(r.size))
-		f.launch(link, i, r) // nothing is ahead of it: it does not stop over in the queue
-		return
+	if rests && p.nonEmpty|p.blocked == 0 && c.plain && size <= c.ecnMin {
+		b.max = max(b.max, b.used+size)
+		f.launch(link, p, i, r) // nothing is ahead of it: it does not stop over in the queue
+		return true
 	}
-	f.charge(b, r)
+	f.charge(b, c, r)
 	r.next = 0
 	if q.head == 0 {
 		q.head = i
-		p.nonEmpty |= 1 << r.class
+		p.nonEmpty |= 1 << class
 	} else {
 		f.packets.records[q.tail].next = i
 	}
 	q.tail = i
-	q.bytes += int32(r.size)
+	q.bytes += int32(size)
 	if rests {
-		f.serve(link)
-		return
+		f.serve(link, p)
+	} else {
+		f.setTransmitted(link, p)
 	}
-	f.setTransmitted(link, p)
+	return true
 }
 
 // serve sends the packet whose turn it is. The transmitter is free.
-func (f *Fabric) serve(link int32) {
-	p := &f.ports[link]
+func (f *Fabric) serve(link int32, p *port) {
 	open := p.nonEmpty &^ p.blocked
 	if open == 0 {
 		return
@@ -190,11 +179,10 @@ func (f *Fabric) serve(link int32) {
 	if open&(open-1) != 0 {
 		class = f.choose(link, open) % MaxClasses
 	}
-	q := &f.queues[f.at(link, class)]
-	c := &f.rules[class]
+	q, c := &f.queues[f.at(link, class)], &f.rules[class]
 	i := q.head
 	r := &f.packets.records[i]
-	if int64(q.bytes) > c.ecnMin && r.flags&(recECT|recMarked) == recECT && p.state&c.hostMark == 0 && f.marks(&f.classes[class], int64(q.bytes)) {
+	if bytes := int64(q.bytes); bytes > c.ecnMin && r.flags&(recECT|recMarked) == recECT && p.state&c.hostMark == 0 && f.marks(&f.classes[class], bytes) {
 		r.flags |= recMarked
 		f.stats[link].Marked++
 		if f.tap != nil {
@@ -206,11 +194,11 @@ func (f *Fabric) serve(link int32) {
 		p.nonEmpty &^= 1 << class
 	}
 	q.bytes -= int32(r.size)
-	f.release(&f.switches[p.from], r)
+	f.release(&f.switches[p.from], c, r)
 	if c.telemetry {
 		f.stamp(link, i, int64(q.bytes))
 	}
-	f.launch(link, i, r)
+	f.launch(link, p, i, r)
 	if p.nonEmpty != 0 {
 		f.setTransmitted(link, p)
 	}
@@ -311,8 +299,9 @@ func (f *Fabric) swapTail(link int32, q *queue, i uint32) uint32 {
 		before = at
 	}
 	b := &f.switches[f.ports[link].from]
-	f.release(b, &records[tail])
-	f.charge(b, &records[i])
+	c := &f.rules[records[i].class%MaxClasses]
+	f.release(b, c, &records[tail])
+	f.charge(b, c, &records[i])
 	q.bytes += int32(records[i].size) - int32(records[tail].size)
 	records[i].next = 0
 	if before == 0 {
@@ -338,13 +327,9 @@ func (f *Fabric) trim(link int32, i uint32) {
 	r.size = uint16(min(int64(r.size), c.TrimBytes))
 	r.class = c.TrimInto
 	f.stats[link].Trimmed++
-	into := &f.rules[r.class%MaxClasses]
-	held := f.backlog(link, int(r.class))
-	if held+int64(r.size) > into.limit || !f.switches[f.ports[link].from].admit(into, int64(r.size), held) {
+	if !f.enqueue(link, i, r) {
 		f.drop(link, i, DropQueue)
-		return
 	}
-	f.append(link, i, held+int64(r.size))
 }
 
 // drop ends a packet: at the end of a link that it came by, or, for DropQueue, in front of one.

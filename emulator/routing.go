@@ -346,7 +346,7 @@ func (f *Fabric) ahead(link int32, r *record) int64 {
 		return waits
 	}
 	rt, sw := f.routing, int(p.to)-len(f.hosts)
-	leaf := rt.leafOf[r.dst]
+	leaf := r.leaf
 	if rt.isLeaf[sw] == leaf {
 		return waits + f.backlog(rt.down[r.dst], int(r.class))
 	}

@@ -179,7 +179,7 @@ func TestPathMetricSeesBeyondTheLink(t *testing.T) {
 		f.queues[f.at(int32(f.net.LinkNamed("spine1-leaf2")), 0)].bytes = 100_000
 		hits := 0
 		for range 400 {
-			if f.net.Links[f.pick(0, links, &record{dst: 8})].Name == "leaf0-spine1" {
+			if f.net.Links[f.pick(0, links, &record{dst: 8, leaf: 2})].Name == "leaf0-spine1" {
 				hits++
 			}
 		}

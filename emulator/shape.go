@@ -123,7 +123,7 @@ func (f *Fabric) unshape(link int32) {
 				f.tap.show(f, Damaged, link, i)
 			}
 		}
-		f.crossed(link, i)
+		f.crossed(link, &f.ports[link], i, r)
 	}
 	if next := s.model.Deadline(); next < s.due {
 		s.due = next

@@ -9,24 +9,22 @@ import (
 // warmUp asks for the memory of the next two events while the current one is being carried out: of the one
 // after next its link, of the next what its link leads to, each step of a chain of pointers one event later
 // than the one before (docs/PERFORMANCE.md).
-func (f *Fabric) warmUp(links uint32) {
+func (f *Fabric) warmUp(timers uint32) {
 	next, after := f.cal.upcoming()
-	if after < 2*links {
-		prefetch.Line(unsafe.Pointer(&f.cal.entries[after]))
-		if after >= links {
-			after -= links
-		}
-		prefetch.Line(unsafe.Pointer(&f.ports[after]))
+	if after < timers {
+		prefetch.Line(unsafe.Pointer(&f.ports[after>>1]))
 	}
+	if next >= timers {
+		return
+	}
+	p := &f.ports[next>>1]
 	switch {
-	case next < links:
-		f.warmArrival(&f.ports[next])
-	case next < 2*links:
-		if p := &f.ports[next-links]; p.state&fromHost != 0 {
-			f.warmHost(p.from)
-		} else {
-			prefetch.Line(unsafe.Pointer(&f.queues[f.at(int32(next-links), 0)]))
-		}
+	case next&1 == 0:
+		f.warmArrival(p)
+	case p.state&fromHost != 0:
+		f.warmHost(p.from)
+	default:
+		prefetch.Line(unsafe.Pointer(&f.queues[f.at(int32(next>>1), 0)]))
 	}
 }
 

@@ -68,6 +68,7 @@ func (p *play) attach(h int, host core.Host, proto core.Proto, opt Options) {
 	if p.journal != nil {
 		l.Stack = p.journal.watch(h, host, l.Stack)
 	}
+	l.warmer, _ = l.Stack.(core.Warmer)
 	if opt.Check {
 		l.books, _ = host.(auditor)
 	}
@@ -77,10 +78,11 @@ func (p *play) attach(h int, host core.Host, proto core.Proto, opt Options) {
 // A listener hands a host's events to the play after each call that may cause some.
 type listener struct {
 	core.Stack
-	play  *play
-	self  int
-	books auditor // nil: not looked at
-	calls int
+	play   *play
+	self   int
+	books  auditor     // nil: not looked at
+	warmer core.Warmer // the Stack; nil: it is none
+	calls  int
 }
 
 func (l *listener) HandlePacket(now instant.Time, pkt *core.Packet) {
@@ -254,7 +256,7 @@ func (p *play) fail(format string, args ...any) {
 
 // Warm passes on that the host is about to be called.
 func (l *listener) Warm() {
-	if w, ok := l.Stack.(core.Warmer); ok {
-		w.Warm()
+	if l.warmer != nil {
+		l.warmer.Warm()
 	}
 }
