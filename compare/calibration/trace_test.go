@@ -41,6 +41,15 @@ var notebook struct {
 	acks  []ack
 }
 
+// OnSent numbers the flows as they begin to send. Controllers that never do are made as well, to see what they are.
+func (c *traced) OnSent(now congestion.Time, bytes, inFlight int64) {
+	if c.flow < 0 {
+		c.flow = notebook.flows
+		notebook.flows++
+	}
+	c.Controller.OnSent(now, bytes, inFlight)
+}
+
 func (c *traced) OnAck(now congestion.Time, a congestion.Ack) {
 	c.Controller.OnAck(now, a)
 	notebook.acks = append(notebook.acks, ack{flow: c.flow, micros: now.Microseconds(), newly: a.Delivered, marked: a.Marked,
@@ -53,8 +62,7 @@ func init() {
 		New: func(param.Values) (congestion.Maker, error) {
 			nscc, _, err := congestion.Registry.Make("nscc", map[string]string{"variant": "htsim"})
 			return func(p congestion.Path) congestion.Controller {
-				notebook.flows++
-				return &traced{nscc(p), notebook.flows - 1}
+				return &traced{nscc(p), -1}
 			}, err
 		},
 	})
