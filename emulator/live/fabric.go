@@ -41,6 +41,7 @@ type Fabric struct {
 	woken    []int32 // hosts that have something for an idle link
 	hosts    []*Host // nil before the first Driver
 	arriving arriving
+	full     []*TUN // that received something
 	failed   error
 	validity measures
 
@@ -223,6 +224,11 @@ func (f *Fabric) advance(now Time) bool {
 		f.closed.Store(true)
 		return false
 	}
+	for i, t := range f.full {
+		t.flush()
+		f.full[i] = nil
+	}
+	f.full = f.full[:0]
 	f.validity.settle(f.since)
 	return true
 }
@@ -275,8 +281,8 @@ func (f *Fabric) rest(next Time) {
 // A loop that never sleeps would have its processor to itself where it goes ahead of all, until the system stops it for 50
 // ms of every second. It gives away what the system would take, often and for short.
 const (
-	mostAwake = 500 * time.Microsecond
-	nap       = 20 * time.Microsecond
+	mostAwake = 400 * time.Microsecond
+	nap       = 40 * time.Microsecond
 )
 
 func (f *Fabric) doze(wait time.Duration) {

@@ -22,16 +22,14 @@ type TUN struct {
 	gate   *gate
 	fd     int
 	ended  atomic.Bool
-	all    sync.WaitGroup
-	stop   *sleeper     // of the thread that reads
-	out    inbox        // to the kernel
-	queued atomic.Int32 // in out, and not written yet
-	asleep atomic.Bool  // the thread that writes, or it is about to
-	wake   *sleeper     // of that thread
-}
+	reader sync.WaitGroup
+	stop   *sleeper // of the thread that reads
 
-// maxWaiting is how many packets wait for the kernel at most.
-const maxWaiting = 8192
+	// guarded by mu of the fabric
+	first, last *parcel // to the kernel
+	head        []byte  // scratch
+	gone        bool
+}
 
 // AttachTUN makes a device called name, in the current network namespace of the calling thread, the host of a fabric.
 // mtu is the size of packets, IP header included. Close, or the fabric's, removes it. Addresses and routes are the
@@ -48,13 +46,8 @@ func (f *Fabric) AttachTUN(host int, name string, mtu int) (*TUN, error) {
 	if t.stop, err = newSleeper(); err != nil {
 		return nil, fmt.Errorf("live: device %s: %w", name, err)
 	}
-	if t.wake, err = newSleeper(); err != nil {
-		t.stop.close()
-		return nil, fmt.Errorf("live: device %s: %w", name, err)
-	}
 	if t.fd, err = openTUN(name, mtu); err != nil {
 		t.stop.close()
-		t.wake.close()
 		return nil, fmt.Errorf("live: device %s, which takes CAP_NET_ADMIN: %w", name, err)
 	}
 	g := t.gate
@@ -67,9 +60,7 @@ func (f *Fabric) AttachTUN(host int, name string, mtu int) (*TUN, error) {
 	if taken {
 		return nil, errors.Join(fmt.Errorf("live: host %d has programs already", host), t.release())
 	}
-	t.all.Add(2)
-	go t.read()
-	go t.write()
+	t.reader.Go(t.read)
 	return t, nil
 }
 
@@ -79,15 +70,17 @@ func (t *TUN) Close() error {
 		return nil
 	}
 	t.stop.wake()
-	t.wake.wake()
 	t.gate.stir()
-	t.all.Wait()
+	t.reader.Wait()
+	f := t.gate.fabric
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	t.gone = true
 	return t.release()
 }
 
 func (t *TUN) release() error {
 	t.stop.close()
-	t.wake.close()
 	return unix.Close(t.fd)
 }
 
@@ -117,7 +110,6 @@ func (t *TUN) next(buf []byte) (n int, err error) {
 
 // read takes packets from the kernel. Its thread is as urgent as the loop's: what it is late by, nobody sees.
 func (t *TUN) read() {
-	defer t.all.Done()
 	runtime.LockOSThread()
 	t.stop.prepare()
 	f := t.gate.fabric
@@ -194,67 +186,59 @@ func (t *TUN) address(p *parcel, b []byte) bool {
 	return true
 }
 
-// receive takes a packet from the loop.
+// receive takes a packet of the network; flush gives it to the kernel.
 func (t *TUN) receive(p *parcel) bool {
-	if t.ended.Load() || t.queued.Load() >= maxWaiting {
+	if t.gone {
 		return false
 	}
 	if p.train == nil && p.headers == 0 && p.ecn == core.CE && p.bytes[1]&3 != 3 {
 		mark(p.bytes)
 	}
-	t.queued.Add(1)
-	t.out.push(p)
-	if t.asleep.Load() && t.asleep.CompareAndSwap(true, false) {
-		t.wake.wake()
+	p.next = nil
+	if t.first == nil {
+		t.first = p
+		t.gate.fabric.full = append(t.gate.fabric.full, t)
+	} else {
+		t.last.next = p
 	}
+	t.last = p
 	return true
 }
 
-// write gives packets to the kernel.
-func (t *TUN) write() {
-	defer t.all.Done()
-	runtime.LockOSThread()
-	t.wake.prepare()
-	var head []byte
-	for !t.ended.Load() {
-		p := t.out.take()
-		if p == nil {
-			t.asleep.Store(true)
-			if t.out.empty() && !t.ended.Load() {
-				t.wake.await(-1)
-			}
-			t.asleep.Store(false)
+// flush gives the kernel what was received.
+func (t *TUN) flush() {
+	for p := t.first; p != nil; {
+		if t.gone {
+			return
 		}
-		for p != nil && !t.ended.Load() {
-			p, head = t.writeFirst(p, head)
-		}
+		p = t.writeFirst(p)
 	}
+	t.first, t.last = nil, nil
 }
 
 // writeFirst writes the first of some packets, with those that stand behind it as they stood in one train, and returns the
-// others. head is scratch. What the kernel refuses is lost, as on any link.
-func (t *TUN) writeFirst(p *parcel, head []byte) (rest *parcel, _ []byte) {
+// others. What the kernel refuses is lost, as on any link.
+func (t *TUN) writeFirst(p *parcel) (rest *parcel) {
 	rest = p.next
-	n := int32(1)
+	n := 1
 	switch {
 	case p.train != nil:
 		to := p.piece + 1
 		for ; rest != nil && rest.train == p.train && rest.piece == to && rest.ecn == p.ecn; rest = rest.next {
 			to, n = to+1, n+1
 		}
-		head = p.train.headers(head[:0], p.piece, to, p.ecn)
-		_, _ = unix.Writev(t.fd, [][]byte{head, p.train.payload(p.piece, to)})
+		t.head = p.train.headers(t.head[:0], p.piece, to, p.ecn)
+		_, _ = unix.Writev(t.fd, [][]byte{t.head, p.train.payload(p.piece, to)})
 	case p.headers != 0: // a datagram of a Conn
-		head = p.appendIP(append(head[:0], make([]byte, virtioBytes)...), p.ecn)
-		_, _ = unix.Write(t.fd, head)
+		t.head = p.appendIP(append(t.head[:0], make([]byte, virtioBytes)...), p.ecn)
+		_, _ = unix.Write(t.fd, t.head)
 	default:
 		_, _ = unix.Write(t.fd, p.buf[headroom-virtioBytes:headroom+len(p.bytes)])
 	}
-	t.queued.Add(-n)
 	for ; n > 0; n-- {
 		following := p.next
 		t.gate.fabric.drop(p)
 		p = following
 	}
-	return rest, head
+	return rest
 }
