@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"time"
 
 	"github.com/weft-transport/weft/compare"
@@ -121,6 +122,9 @@ func (c *Carrier) Run(ctx context.Context, set *runner.Setting, e *scenario.Entr
 		return nil, fmt.Errorf("%s, %s, seed %d: %w", set.Scenario.Name, e.Label, seed, err)
 	}
 	out.Timing = compare.Timing{Kind: "timing", Scenario: out.Run.Scenario, Protocol: out.Run.Protocol, Seed: seed, Wall: time.Since(begun).Nanoseconds()}
+	if v := out.Run.RealTime.Validity; v != nil {
+		out.Timing.CPU = int64(v.Processor * float64(runtime.NumCPU()) * v.Wall * 1e9)
+	}
 	return out, nil
 }
 
@@ -148,5 +152,5 @@ func (c *Carrier) run(ctx context.Context, set *runner.Setting, e *scenario.Entr
 	if err := st.player.settle(ctx, 2*set.BaseRTT); err != nil {
 		return nil, err
 	}
-	return st.result(seed, opt)
+	return st.result(ctx, seed, opt)
 }

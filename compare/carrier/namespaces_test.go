@@ -96,3 +96,25 @@ func TestCongestionOfTheKernel(t *testing.T) {
 	c := &carrier.Carrier{Kind: carrier.Live, Dilation: 1}
 	require.ErrorContains(t, c.Fits(t.Context(), set), "congestion=hope: this kernel has ")
 }
+
+// TestKernelLinks: where no link has a delay, rates are all that tc is asked for, which most kernels have.
+func TestKernelLinks(t *testing.T) {
+	needNamespaces(t)
+	kernel := small + "---\nbase: small\nname: kernel\nfabric: {linkDelay: 5us}\nworkload: {kind: permutation, size: 50KiB}\n"
+	set := settingOf(t, kernel, 1, "tcp,class.queue=64KiB,uet,retries=-1,class.trim=false,class.ecnMin=0,class.ecnMax=0,class.queue=64KiB")
+	plan, err := netns.NewPlan(set.Scenario.Fabric.Network, netns.Options{Name: "probe", Shape: true})
+	require.NoError(t, err)
+	if err := plan.Probe(t.Context()); err != nil {
+		t.Skipf("this kernel does not play links: %v", err)
+	}
+	c := &carrier.Carrier{Kind: carrier.Netns, Dilation: 1}
+	require.NoError(t, c.Fits(t.Context(), set))
+	for _, r := range play(t, c, set) {
+		require.Equal(t, 4, r.Run.Finished)
+		require.EqualValues(t, 4*50<<10, r.Run.BytesDelivered)
+		require.Equal(t, "veth and tc of this kernel", r.Run.RealTime.Path)
+		require.Nil(t, r.Run.RealTime.Validity, "nobody knows")
+		require.GreaterOrEqual(t, r.Run.LinkTransmissions, r.Run.DataPacketsSent)
+	}
+	nothingLeft(t)
+}

@@ -37,7 +37,11 @@ type stage struct {
 
 // open brings network and hosts up. What was opened is to be closed, also after an error.
 func (st *stage) open(ctx context.Context) (err error) {
-	switch p, is := st.entry.Protocol.(protocol.Program); {
+	p, is := st.entry.Protocol.(protocol.Program)
+	if is && st.carrier.Dilation != 1 {
+		st.notes = append(st.notes, fmt.Sprintf("its own timers do not know of the dilation: 200 ms of the wall are %.3g ms of this network", 200/st.carrier.Dilation))
+	}
+	switch {
 	case st.carrier.Kind == Live && !is:
 		return st.openDrivers()
 	case st.carrier.Kind == Live && p.Streams().QUIC:
@@ -126,7 +130,7 @@ func (st *stage) begin() (err error) {
 }
 
 // result reduces what was played. Nothing moves on meanwhile.
-func (st *stage) result(seed uint64, opt runner.Options) (out *runner.Result, err error) {
+func (st *stage) result(ctx context.Context, seed uint64, opt runner.Options) (out *runner.Result, err error) {
 	played := &runner.Played{Plan: st.plan, Messages: st.player.messages}
 	span := st.player.clock()
 	if played.Hosts, err = st.player.fleet.counters(); err != nil {
@@ -149,9 +153,22 @@ func (st *stage) result(seed uint64, opt runner.Options) (out *runner.Result, er
 		}
 	} else {
 		out = st.set.Reduce(played, st.entry, seed, opt)
+		if err := st.kernelCounts(ctx, &out.Run); err != nil {
+			return nil, err
+		}
 	}
 	out.Run.RealTime, out.Run.StateHash, out.Run.Virtual = real, "", span.Nanoseconds()
 	return out, nil
+}
+
+// kernelCounts fills in what links of the kernel count: packets, and what their queues and netems dropped, which it does not tell apart.
+func (st *stage) kernelCounts(ctx context.Context, run *compare.Run) error {
+	all, err := st.names.Counters(ctx)
+	for _, c := range all {
+		run.LinkTransmissions += c.Packets
+		run.Dropped.Queue += c.Dropped
+	}
+	return err
 }
 
 // close takes everything down, whatever is there.

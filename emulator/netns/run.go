@@ -249,7 +249,7 @@ func Program(ctx context.Context, name, host string, argv []string, out io.Write
 // Counters are what the kernel counted at the sending end of a link.
 type Counters struct{ Packets, Bytes, Dropped uint64 }
 
-// Counters reads the counters of all links, by their index.
+// Counters reads the counters of all links, by their index. What a device's queue dropped is counted as dropped.
 func (p *Plan) Counters(ctx context.Context) (map[int]Counters, error) {
 	all := make(map[int]Counters)
 	for _, ns := range p.namespaces() {
@@ -266,13 +266,42 @@ func (p *Plan) Counters(ctx context.Context) (map[int]Counters, error) {
 		if err := json.Unmarshal(out, &devices); err != nil {
 			return nil, fmt.Errorf("netns: counters of %s: %w", ns, err)
 		}
+		drops, err := queueDrops(ctx, ns)
+		if err != nil {
+			return nil, err
+		}
 		for _, d := range devices {
 			for _, mine := range p.devices {
 				if mine.namespace == ns && mine.name == d.Name {
-					all[mine.link] = Counters(d.Stats.TX)
+					c := Counters(d.Stats.TX)
+					c.Dropped += drops[d.Name]
+					all[mine.link] = c
 				}
 			}
 		}
 	}
 	return all, nil
+}
+
+// queueDrops reads what the queues of a namespace's devices dropped: the root of each counts for those below it.
+func queueDrops(ctx context.Context, ns string) (map[string]uint64, error) {
+	out, err := exec.CommandContext(ctx, "tc", "-n", ns, "-s", "-j", "qdisc", "show").Output()
+	if err != nil {
+		return nil, fmt.Errorf("netns: queues of %s: %w", ns, err)
+	}
+	var queues []struct {
+		Dev   string `json:"dev"`
+		Root  bool   `json:"root"`
+		Drops uint64 `json:"drops"`
+	}
+	if err := json.Unmarshal(out, &queues); err != nil {
+		return nil, fmt.Errorf("netns: queues of %s: %w", ns, err)
+	}
+	drops := make(map[string]uint64)
+	for _, q := range queues {
+		if q.Root {
+			drops[q.Dev] += q.Drops
+		}
+	}
+	return drops, nil
 }
