@@ -193,6 +193,7 @@ func (st *stage) quic(ctx context.Context, listen func(host int) (net.PacketConn
 
 // sockets puts a Stack behind sockets in the namespace of every host, with a card between.
 func (st *stage) sockets() error {
+	st.notes = append(st.notes, "switches hash the ports of sockets: who meets whom on a path is another draw than in virtual time")
 	s := &stacks{player: st.player, stamp: func(core.Time) instant.Time { return st.player.clock() }}
 	st.player.fleet = s
 	config := udp.Config{Default: true, Spin: -1}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -66,7 +67,7 @@ func TestNamespaces(t *testing.T) {
 			require.Positive(t, r.Run.PacketsSent)
 			require.Positive(t, r.Run.DataPacketsSent)
 			if c.kind == carrier.Netns {
-				require.Contains(t, r.Run.RealTime.Notes[len(r.Run.RealTime.Notes)-1], "links in user space, because namespaces play no losses that are not netem's")
+				require.Contains(t, strings.Join(r.Run.RealTime.Notes, "\n"), "links in user space, because namespaces play no losses that are not netem's")
 			}
 		}
 		nothingLeft(t)

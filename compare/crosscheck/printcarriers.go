@@ -100,7 +100,7 @@ func PrintOrder(out io.Writer, checks []CarrierCheck) {
 		}
 		verdict := ""
 		if k != carriers[0] {
-			if verdict = "; the same order"; !SameOrder(checks, carriers[0], k) {
+			if verdict = "; the same order, within 10 %"; !SameOrder(checks, carriers[0], k) {
 				verdict = "; ANOTHER ORDER"
 			}
 		}
