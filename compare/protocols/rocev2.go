@@ -142,10 +142,17 @@ func (r *roce) GoBackWindow(env protocol.Env) int64 {
 	return max(1, packets)
 }
 
+func queuePairs(n int64) string {
+	if n == 1 {
+		return "1 queue pair"
+	}
+	return fmt.Sprintf("%d queue pairs", n)
+}
+
 func (r *roce) Rules() []string {
 	rules := []string{
 		fmt.Sprintf("RoCE v2, mode %s: %s", r.mode, rocev2.Doc(r.mode)),
-		fmt.Sprintf("loss recovery %s, %d queue pair(s) for each destination, congestion control %s", r.loss, r.v.Int("qps"), r.v.Word("congestion")),
+		fmt.Sprintf("loss recovery %s, %s for each destination, congestion control %s", r.loss, queuePairs(r.v.Int("qps")), r.v.Word("congestion")),
 		"one entropy value for each queue pair; queue pairs are connected before the run, without cost; all rules and sources: docs/ROCE.md",
 	}
 	if r.outOfOrder() {

@@ -5,6 +5,7 @@ package protocols
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/weft-transport/weft/compare/protocol"
 	"github.com/weft-transport/weft/congestion"
@@ -213,7 +214,7 @@ var lossWords = map[string]string{
 
 func (u *uet) Rules() []string {
 	rules := []string{
-		fmt.Sprintf("UET %s, congestion control %s, spraying %s", u.v.Word("mode"), u.v.Word("congestion"), u.v.Word("spray")),
+		fmt.Sprintf("UET %s, congestion control %s, spraying %s", strings.ToUpper(u.v.Word("mode")), u.v.Word("congestion"), u.v.Word("spray")),
 		"real UET headers in every packet; a context opens with its first packet, without a handshake",
 		"only what " + lossWords[u.loss()] + " declares lost is sent again; duplicates are counted as spurious",
 	}

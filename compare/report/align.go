@@ -18,6 +18,7 @@ type textTable struct {
 	columns []column
 	rows    [][]string
 	under   map[int][]string // lines below a row, by its index
+	parts   bool             // columns that find no room go below, beside the names once more
 }
 
 const (
@@ -89,28 +90,107 @@ func (t *textTable) widths() []int {
 	return widths
 }
 
-func (t *textTable) width() int {
-	total := len(indent) + len(gap)*(len(t.columns)-1)
-	for _, w := range t.widths() {
-		total += w
-	}
-	return total
-}
+func (t *textTable) width() int { return total(t.widths()) }
 
-// lines renders the table, at most width wide if columns and the first column's text allow it.
+// lines renders the table, at most width wide if columns and the first column's text allow it: columns that may go
+// do, headings are folded, and then the columns are parted or the names cut.
 func (t *textTable) lines(width int) []string {
 	t.fit(width)
 	widths := t.widths()
-	if excess := t.width() - width; excess > 0 {
-		widths[0] = max(leastName, widths[0]-excess)
+	if total(widths) > width {
+		widths = t.folded(width)
 	}
-	heads := make([]string, len(t.columns))
-	for i, c := range t.columns {
-		heads[i] = c.head
+	if t.parts && total(widths) > width { // what is parted has room for its headings
+		widths = t.widths()
 	}
-	out := []string{t.line(heads, widths)}
+	from, to := 1, len(t.columns)
+	var out []string
+	for first := true; first || from < to; first = false {
+		end := to
+		for t.parts && end > from+1 && total(widths[:1])+total(widths[from:end])-len(indent)+len(gap) > width {
+			end--
+		}
+		if !first {
+			out = append(out, "")
+		}
+		out = append(out, t.part(widths, from, end, width)...)
+		from = end
+	}
+	return out
+}
+
+// total is how wide a line of columns is.
+func total(widths []int) int {
+	sum := len(indent) + len(gap)*(len(widths)-1)
+	for _, w := range widths {
+		sum += w
+	}
+	return sum
+}
+
+// folded returns widths that leave room for every word of the headings, and for more of them while there is room.
+func (t *textTable) folded(width int) []int {
+	full := t.widths()
+	widths := make([]int, len(full))
+	for i := range t.columns {
+		for _, word := range strings.Fields(t.columns[i].head) {
+			widths[i] = max(widths[i], cells(word))
+		}
+		for _, r := range t.rows {
+			widths[i] = max(widths[i], cells(r[i]))
+		}
+	}
+	for total(widths) < width {
+		widest, lines := -1, 1
+		for i := range widths {
+			if n := len(wrap(t.columns[i].head, widths[i], "")); n > lines && widths[i] < full[i] {
+				widest, lines = i, n
+			}
+		}
+		if widest < 0 {
+			break
+		}
+		widths[widest]++
+	}
+	return widths
+}
+
+// part renders the first column and those from one to before another.
+func (t *textTable) part(widths []int, from, to, width int) []string {
+	own := append([]int{widths[0]}, widths[from:to]...)
+	if excess := total(own) - width; excess > 0 {
+		own[0] = max(leastName, own[0]-excess)
+	}
+	pick := func(row []string) []string { return append([]string{row[0]}, row[from:to]...) }
+	lefts := []bool{t.columns[0].left}
+	for _, c := range t.columns[from:to] {
+		lefts = append(lefts, c.left)
+	}
+	heads := make([][]string, len(own))
+	height := 1
+	for i := range heads {
+		c := t.columns[0]
+		if i > 0 {
+			c = t.columns[from+i-1]
+		}
+		heads[i] = []string{c.head}
+		if cells(c.head) > own[i] && i > 0 {
+			heads[i] = wrap(c.head, own[i], "")
+		}
+		height = max(height, len(heads[i]))
+	}
+	var out []string
+	for n := range height { // headings stand on the line above the cells
+		line := make([]string, len(heads))
+		for i, words := range heads {
+			if at := n - height + len(words); at >= 0 {
+				line[i] = words[at]
+			}
+		}
+		out = append(out, textLine(line, own, lefts))
+	}
 	for i, r := range t.rows {
-		out = append(out, t.line(r, widths))
+		out = append(out, textLine(pick(r), own, lefts))
 		for _, note := range t.under[i] {
 			out = append(out, wrap(note, width, indent+"    ")...)
 		}
@@ -118,8 +198,8 @@ func (t *textTable) lines(width int) []string {
 	return out
 }
 
-// line renders one row.
-func (t *textTable) line(row []string, widths []int) string {
+// textLine renders one row.
+func textLine(row []string, widths []int, lefts []bool) string {
 	var b strings.Builder
 	b.WriteString(indent)
 	for i, cell := range row {
@@ -128,7 +208,7 @@ func (t *textTable) line(row []string, widths []int) string {
 		}
 		cell = shorten(cell, widths[i])
 		fill := strings.Repeat(" ", widths[i]-cells(cell))
-		if t.columns[i].left {
+		if lefts[i] {
 			b.WriteString(cell + fill)
 		} else {
 			b.WriteString(fill + cell)

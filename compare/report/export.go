@@ -85,7 +85,9 @@ const (
 // standalone puts a figure's chart into a drawing of fixed width with its heading and key.
 func (f *figure) standalone(l looks, b *block, owner string) string {
 	left, right, head := 20, 24, aloneTop
-	if f.Kind != "bars" {
+	if f.Kind == "table" {
+		left += f.Margin
+	} else if f.Kind != "bars" {
 		left, head = 64, aloneTop+aloneAxis
 	}
 	if f.Kind == "direct" {

@@ -16,7 +16,8 @@ import (
 type figure struct {
 	ID, Name, Title, Caption string
 	SVG                      template.HTML
-	Kind                     string // class on the page: bars, lines, direct
+	Kind                     string // class on the page: bars, lines, direct, table
+	Margin                   int    // pixels left of the drawing, beside those of its kind
 	Key                      []keyEntry
 }
 

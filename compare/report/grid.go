@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/weft-transport/weft/compare"
 	"github.com/weft-transport/weft/compare/report/draw"
@@ -18,8 +19,8 @@ type grid struct {
 type gridMeasure struct {
 	title, caption string
 	// of writes the cell of a protocol, which the block has, with a colour from 0 (best) to 1 and beyond.
-	of           func(b *block, r *row) (text string, shade float64)
-	least, worst string // what the colours 0 and 1 stand for
+	of           func(b *block, r *row) (text string, shade float64) // NaN: none
+	least, worst string                                              // what the colours 0 and 1 stand for
 }
 
 const (
@@ -34,7 +35,7 @@ var gridMeasures = map[string]gridMeasure{
 	"jain": {"Jain's index", "Fairness of goodput over flows, (sum x)²/(n sum x²), geometric mean over seeds; 1 is perfect, higher is better. The darkest colour is 0.5 and less.", func(b *block, r *row) (string, float64) {
 		jain := r.typical(func(run *compare.Run) *float64 { return run.Goodput.Jain }).Value
 		if jain == nil {
-			return none, 1
+			return none, math.NaN()
 		}
 		return fmt.Sprintf("%.3f", *jain), 2 * (1 - *jain)
 	}, "1", "0.5"},
@@ -48,7 +49,7 @@ var gridMeasures = map[string]gridMeasure{
 	}, "0", "1 MB"},
 	"beside": {"what stands beside", "Mean completion time of the flows beside, over the ideal one, geometric mean over seeds; 1 is perfect, lower is better. The darkest colour is twice the ideal time and more.", func(b *block, r *row) (string, float64) {
 		if len(b.beside) == 0 {
-			return none, 0
+			return none, math.NaN()
 		}
 		slowdown := r.typical(slowdownOf(b.beside[0])).Value
 		if slowdown == nil {
@@ -101,14 +102,14 @@ func (g *grid) cell(b *block, label string) (text string, shade float64) {
 	if r := b.labelled(label); r != nil {
 		return g.of(b, r)
 	}
-	return none, 1
+	return none, math.NaN()
 }
 
 // grid writes the table of a family.
 func (t *tableWriter) grid(g *grid) {
 	t.title(familyTitle(g.blocks) + ": " + g.title)
 	t.line("")
-	table := &textTable{columns: []column{{head: "protocol", left: true}}}
+	table := &textTable{columns: []column{{head: "protocol", left: true}}, parts: true}
 	for _, b := range g.blocks {
 		table.columns = append(table.columns, column{head: b.info.Column})
 	}
@@ -143,9 +144,11 @@ func (a artist) grid(g *grid) *figure {
 			if text == unfinished {
 				text = "unfin."
 			}
-			row.Cells = append(row.Cells, draw.Cell{Text: text, Value: shade})
+			row.Cells = append(row.Cells, draw.Cell{Text: typeset(text), Value: shade})
 		}
 		chart.Rows = append(chart.Rows, row)
 	}
-	return newFigure("bars", "grid", title, g.caption, chart.SVG())
+	fig := newFigure("table", "grid-"+fileName(g.title), title, g.caption, chart.SVG())
+	fig.Margin = chart.Margin()
+	return fig
 }

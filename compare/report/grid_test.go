@@ -84,3 +84,12 @@ func TestGridsOfFurtherMeasures(t *testing.T) {
 	require.NoError(t, Build(&out, d))
 	require.Contains(t, out.String(), "Jain&#39;s index")
 }
+
+// A table that is too wide has its headings folded, and then its columns parted.
+func TestGridFitsTheTerminal(t *testing.T) {
+	table := &textTable{columns: []column{{head: "protocol", left: true}, {head: "one to eight"}, {head: "permutation"}}, parts: true}
+	table.add("a long name", "1.00", "2.00")
+	require.Equal(t, []string{"  protocol     one to eight  permutation", "  a long name          1.00         2.00"}, table.lines(40))
+	require.Equal(t, []string{"                 one to", "  protocol        eight  permutation", "  a long name      1.00         2.00"}, table.lines(36))
+	require.Equal(t, []string{"  protocol     one to eight", "  a long name          1.00", "", "  protocol     permutation", "  a long name         2.00"}, table.lines(27))
+}

@@ -110,6 +110,9 @@ type protocolRules struct {
 	Rules, Classes     []string
 }
 
+// SpecParts are the pieces between which a line may end.
+func (p protocolRules) SpecParts() []string { return strings.SplitAfter(p.Spec, ",") }
+
 type pageManifest struct {
 	Version, Source, Carrier, Command, Seeds string
 	Inputs                                   []string
@@ -182,7 +185,11 @@ func (a artist) section(blocks []*block, ids map[*block]string, f found) *pageSe
 		s.Title = familyTitle(blocks)
 	}
 	for _, b := range blocks {
-		s.Scenarios = append(s.Scenarios, a.scenario(b, ids[b], f.of[b]))
+		part := a.scenario(b, ids[b], f.of[b])
+		if part.Title = b.title(); len(blocks) > 1 {
+			part.Title = titleWithin(blocks, b)
+		}
+		s.Scenarios = append(s.Scenarios, part)
 		s.Demonstration = s.Demonstration || b.info.Demonstration
 	}
 	return s
@@ -209,9 +216,18 @@ func familyTitle(blocks []*block) string {
 	return titleCase(cmp.Or(common, blocks[0].info.Family, "Sweep"))
 }
 
+// titleWithin is a scenario's title under that of its family: what is behind the colon, where all begin alike.
+func titleWithin(blocks []*block, b *block) string {
+	head, rest, found := strings.Cut(b.title(), ": ")
+	if !found || slices.ContainsFunc(blocks, func(other *block) bool { return !strings.HasPrefix(other.title(), head+": ") }) {
+		return b.title()
+	}
+	return titleCase(rest)
+}
+
 // scenario makes one scenario's part of its section.
 func (a artist) scenario(b *block, id string, found []string) *pageScenario {
-	s := &pageScenario{ID: id, Title: b.title(), Name: b.nameBeside(), Description: b.info.Description, Fabric: b.info.FabricLine, Groups: b.groupsLine(),
+	s := &pageScenario{ID: id, Name: b.nameBeside(), Description: b.info.Description, Fabric: b.info.FabricLine, Groups: b.groupsLine(),
 		Demonstration: b.info.Demonstration, Findings: found, Seeds: seedRange(b.seeds())}
 	s.Figures, s.Nothing = a.figures(b)
 	s.Tables = a.tables(b)

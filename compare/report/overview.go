@@ -70,11 +70,16 @@ func (b *block) contest(m stats.Metric, group string) contest {
 	return contest{block: b, metric: m, group: group, roce: b.plainRoCE(), best: b.bestRoCE(m), uet: b.fullUET()}
 }
 
+// title leaves out what all scenarios of the report begin with: it heads the report's only section.
 func (c contest) title() string {
-	if c.group == "" {
-		return c.block.title()
+	title := c.block.title()
+	if all := c.block.view.blocks; len(families(all)) == 1 && len(all) > 1 {
+		title = titleWithin(all, c.block)
 	}
-	return c.block.title() + ": the " + c.group
+	if c.group == "" {
+		return title
+	}
+	return title + ": the " + c.group
 }
 
 func (a artist) overviewRow(c contest, id string) overviewRow {
