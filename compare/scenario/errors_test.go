@@ -128,7 +128,7 @@ var wrong = []struct{ from, to, want string }{
 	{"protocols: probe", "protocols: [\"probe,pauser\"]", `x.yaml:4:13: protocols.0: "probe,pauser" is 2 protocols; expected one`},
 	{"protocols: probe", "protocols: probe,probe", `x.yaml:4:12: protocols.1: is the same as protocols.0, probe`},
 	{"protocols: probe", "protocols: [{protocol: probe, label: a}, {protocol: pauser, label: a}]", `x.yaml:4:43: protocols.1: has the same label as protocols.0: "a"; give one of them a label of its own`},
-	{"protocols: probe", "protocols: tcp", `x.yaml:4:12: protocols.0: unknown protocol "tcp"; expected one of PROTOCOLS`},
+	{"protocols: probe", "protocols: infiniband", `x.yaml:4:12: protocols.0: unknown protocol "infiniband"; expected one of PROTOCOLS`},
 	{"protocols: probe", "protocols: spray=reps", `x.yaml:4:12: protocols: "spray=reps" starts with a parameter; expected a protocol name first, such as uet,spray=reps`},
 	{"protocols: probe", "protocols: probe,mode=", `x.yaml:4:12: protocols: "mode=" is incomplete; expected key=value`},
 	{"protocols: probe", "protocols: probe,,pauser", `x.yaml:4:12: protocols: "probe,,pauser" has an empty element; expected name,key=value,... such as uet,spray=reps`},
