@@ -28,7 +28,8 @@ type Config struct {
 	// StreamBuffer is how much a stream keeps at each end, bytes, rounded up to a power of two from 4 KiB to 16 MiB; 0: 256 KiB.
 	StreamBuffer int
 	// Core has everything else of the protocol. Self and Remote are filled in. Of what is zero, IdleClose becomes 30 s and
-	// TargetIdle 90 s; Listen also makes BaseRTT 100 us, RTO adaptive from 20 ms (10 to 500 ms, 12 retries), turns FastLoss and TailProbe
+	// TargetIdle 90 s; BaseRTT is learnt (LearnRTT), RTO adaptive from 1 ms (1 to 500 ms, 8 retries). Listen makes
+	// the least BaseRTT 100 us, RTO adaptive from 20 ms (10 to 500 ms, 12 retries), turns FastLoss and TailProbe
 	// on, since nothing trims, and draws a Seed. Both are left alone if any field of either is set: TailProbe.MaxProbes 5 with
 	// both off has losses found by timers only. The rest has the defaults of package core.
 	Core core.Config
@@ -86,7 +87,9 @@ func parseLocal(word string) (netip.AddrPort, error) {
 // wallClock fills in what sockets of machines that are busy with other things need: processes sleep for
 // milliseconds, and a timer that such a sleep sets off sends everything again.
 func wallClock(c *core.Config) {
-	orDefault(&c.BaseRTT, 100*instant.Microsecond)
+	if c.BaseRTT == 0 {
+		c.BaseRTT, c.LearnRTT = 100*instant.Microsecond, true
+	}
 	if c.FastLoss == (core.FastLossConfig{}) && c.TailProbe == (core.TailProbeConfig{}) {
 		c.FastLoss.On, c.TailProbe.On = true, true // nothing trims here, and a timer that sleeping processes do not set off is slow
 	}
@@ -120,6 +123,12 @@ func (c *Config) complete(d core.Driver) error {
 	k.Resources = max(k.Resources, deskResource+1)
 	if k.PayloadMTU == 0 {
 		k.PayloadMTU = payloadMTU(d.MTU())
+	}
+	if k.BaseRTT == 0 && k.BaseRTTOf == nil {
+		k.LearnRTT = true
+	}
+	if k.RTO == (core.RTOConfig{}) { // as core's, where round trips are short
+		k.RTO = core.RTOConfig{Init: instant.Millisecond, Max: 500 * instant.Millisecond, Adaptive: true, Floor: instant.Millisecond, MaxRetries: 8}
 	}
 	if k.PayloadMTU < 256 || k.PayloadMTU+headers > d.MTU() {
 		return fmt.Errorf("%w: a payload MTU of %d bytes needs packets of %d; the carrier takes %d", ErrConfig, k.PayloadMTU, k.PayloadMTU+headers, d.MTU())

@@ -37,10 +37,17 @@
 // or the end of a context: then nothing more of it is sent, and its place (Config.MaxPending) is free when what is under way
 // has been answered.
 //
+// # Round trips
+//
+// Nobody need say how long a round trip takes: the least that was measured to a peer, 100 us over sockets at least, is what
+// congestion control, loss detection and timers go by (Config.Core.LearnRTT). Until the first answer, the timer repeats
+// only the oldest packet, so that a long path does not see everything several times. A path whose rate is far below 100 Gbit/s should
+// be told (Config.Core.LineRateBps).
+//
 // # Peers that go and come back
 //
 // An operation with a peer that does not answer fails with ErrUnreachable once its retries are spent: after about 5
-// seconds over sockets (Config.Core.RTO: 20 ms, doubled up to 500 ms, 12 times), 63 ms in virtual time. A Stream that waits without a word from its
+// seconds over sockets (Config.Core.RTO: 20 ms, doubled up to 500 ms, 12 times), half a second elsewhere, virtual time included (1 ms, 8 times). A Stream that waits without a word from its
 // peer asks after 20 seconds; one that nobody uses notices nothing. A peer that has come back knows nothing of what was
 // before: contexts, keys and streams of its predecessor end with ErrReset or ErrKey as soon as they are used. Keys that the
 // endpoint chooses are not repeated by its successor. Who comes back within two seconds may find the first operations

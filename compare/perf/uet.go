@@ -38,7 +38,7 @@ func init() {
 			{Name: "spray", Kind: param.Choice, Default: "", Of: &spray.Registry, Doc: "choice of entropy values; absent: the library's, oblivious over 64 in runs of 16"},
 			{Name: "fastLoss", Kind: param.Bool, Default: "true", Doc: "what is missing behind 1.5 windows of later packets is held lost (SLEEK)"},
 			{Name: "tailProbe", Kind: param.Bool, Default: "true", Doc: "a probe asks for the state of the tail when acknowledgements stay away"},
-			{Name: "rtt", Kind: param.Duration, Default: "100us", Min: 1, Max: float64(instant.Second), Doc: "idle round trip, from which congestion control and loss detection start"},
+			{Name: "rtt", Kind: param.Duration, Default: "", Min: 1, Max: float64(instant.Second), Doc: "idle round trip, from which congestion control and loss detection start; absent: measured, 100us at least"},
 			{Name: "crc", Kind: param.Bool, Default: "true", Doc: "the CRC behind the payload"},
 			{Name: "rate", Kind: param.Rate, Default: "100Gbps", Min: 1e6, Max: 1e13, Doc: "of the slowest link, from which congestion control knows how much fits on the path"},
 		}, carrierParams...),
@@ -103,7 +103,10 @@ func listenUET(ctx context.Context, v param.Values, address string, c transport.
 		c.UDP.Format = udp.UET{Order: wire.CRCOff}
 	}
 	c.Core.PayloadMTU = int(v.Int("mtu"))
-	c.Core.BaseRTT, c.Core.LineRateBps = v.Time("rtt"), v.Rate("rate")
+	c.Core.LineRateBps = v.Rate("rate")
+	if v.Has("rtt") {
+		c.Core.BaseRTT = v.Time("rtt")
+	}
 	lossDetection(v, &c.Core)
 	var err error
 	name, given := v.Choice("congestion")

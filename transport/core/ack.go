@@ -261,6 +261,9 @@ func (e *Endpoint) processAck(now Time, p *Packet, i uint32, a *wire.AckCC, ses 
 	c.inFlight += int64(pd.flight - flight)
 	if rtt >= 0 {
 		c.sample(rtt)
+		if e.cfg.LearnRTT {
+			e.learn(ci)
+		}
 	}
 	marked := a.Flags&wire.AckMarked != 0
 	if marked {
@@ -354,6 +357,8 @@ func (e *Endpoint) measure(now Time, pd *sendPDC, a *wire.AckCC) Time {
 		}
 		if r.flags&packetDone == 0 && r.tries == tries {
 			rtt = now - r.sentAt
+		} else if e.unmeasured(pd) {
+			e.guess(now, pd, r)
 		}
 	}
 	if rtt < 0 || a.ServiceTime == wire.ServiceTimeOverflow {

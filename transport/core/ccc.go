@@ -27,6 +27,8 @@ type ccc struct {
 	due        Time   // the controller's deadline
 	scheduled  Time
 	baseRTT    Time
+	madeFor    Time   // base RTT that the controller and the sprayer know
+	guess      Time   // what a round trip takes at most, while there is no sample; 0: no idea
 	srtt       Time   // smoothed; 0 before the first sample
 	least      Time   // smallest sample; 0 before the first
 	runEV      uint16 // entropy value of the current run
@@ -48,21 +50,37 @@ func (e *Endpoint) contextTo(peer Addr) uint32 {
 	if i := e.byPeer.get(key); i != 0 {
 		return i
 	}
-	base := e.cfg.baseRTT(e.self, peer)
-	path := congestion.Path{LineRateBps: e.cfg.LineRateBps, BaseRTT: base, MTU: e.nominalMTU, MSS: int64(e.cfg.PayloadMTU),
-		Trimming: e.cfg.Trimming, Seed: splitmix.Mix(e.cfg.Seed ^ splitmix.Mix(uint64(e.self)<<32|uint64(peer)))}
 	i := e.freeContext()
-	e.algorithms[i] = algorithms{
-		e.cfg.NewController(path),
-		e.cfg.NewSprayer(spray.Path{BaseRTT: base, BDPPackets: max(1, int(path.BDP()/path.MTU)), Trimming: e.cfg.Trimming, Seed: splitmix.Mix(path.Seed)}),
-	}
-	e.contexts[i] = ccc{peer: peer, baseRTT: base, scheduled: e.contexts[i].scheduled, due: Never, credit: congestion.Unlimited}
+	e.contexts[i] = ccc{peer: peer, baseRTT: e.cfg.baseRTT(e.self, peer), scheduled: e.contexts[i].scheduled, due: Never, credit: congestion.Unlimited}
+	e.makeAlgorithms(i)
 	if e.onCredit() {
 		e.openCredit(i)
 	}
 	e.byPeer.put(key, i)
 	e.refresh(i)
 	return i
+}
+
+// makeAlgorithms gives a context the controller and the sprayer of its path.
+func (e *Endpoint) makeAlgorithms(ci uint32) {
+	c := &e.contexts[ci]
+	c.madeFor = c.baseRTT
+	path := congestion.Path{LineRateBps: e.cfg.LineRateBps, BaseRTT: c.baseRTT, MTU: e.nominalMTU, MSS: int64(e.cfg.PayloadMTU),
+		Trimming: e.cfg.Trimming, Seed: splitmix.Mix(e.cfg.Seed ^ splitmix.Mix(uint64(e.self)<<32|uint64(c.peer)))}
+	e.algorithms[ci] = algorithms{
+		e.cfg.NewController(path),
+		e.cfg.NewSprayer(spray.Path{BaseRTT: c.baseRTT, BDPPackets: max(1, int(path.BDP()/path.MTU)), Trimming: e.cfg.Trimming, Seed: splitmix.Mix(path.Seed)}),
+	}
+}
+
+// learn takes a new RTT sample into the base RTT. Queues and sleeping peers make the first ones too long, so what follows from them is
+// made again when they turn out to be.
+func (e *Endpoint) learn(ci uint32) {
+	c := &e.contexts[ci]
+	c.baseRTT = max(e.cfg.baseRTT(e.self, c.peer), c.least)
+	if !e.onCredit() && (c.baseRTT > 2*c.madeFor || 2*c.baseRTT < c.madeFor) {
+		e.makeAlgorithms(ci)
+	}
 }
 
 // freeContext finds a slot for a context.

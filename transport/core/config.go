@@ -31,6 +31,10 @@ type Config struct {
 
 	LineRateBps int64 // of the host's link, bits per second; 0: 100 Gbit/s
 	BaseRTT     Time  // to any peer on an idle network; 0: 12 us
+	// LearnRTT makes the base RTT towards a peer the least that was measured, but BaseRTT at least: for networks whose round
+	// trips nobody knows. The first sample replaces the controller and the sprayer by those of that path, and so does one
+	// of half of it (not where control needs credit). Before there is one, the timer sends only the oldest packet again.
+	LearnRTT bool
 	// BaseRTTOf, if set, replaces BaseRTT where it returns more than 0.
 	BaseRTTOf func(self, peer Addr) Time
 

@@ -199,6 +199,9 @@ func (e *Endpoint) handleIdempotentAnswer(now Time, p *Packet, h *wire.RUDI, ses
 	if v.tries == 1 {
 		rtt = now - v.sentAt
 		e.contexts[v.context].sample(rtt)
+		if e.cfg.LearnRTT {
+			e.learn(v.context)
+		}
 	}
 	marked := h.Flags&wire.RUDIMarked != 0 || p.ECN == CE // on either way: data of reads comes back
 	ci, units := v.context, v.units

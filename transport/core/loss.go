@@ -100,6 +100,9 @@ func (e *Endpoint) reorderLimit(pd *sendPDC) int64 {
 	c := &e.contexts[pd.context]
 	bdp := int64(float64(float64(e.cfg.LineRateBps)/8) * c.baseRTT.Seconds())
 	limit := min(int64(float64(e.cfg.FastLoss.Factor*float64(c.window))), bdp+bdp/2)
+	if e.cfg.LearnRTT { // the line rate is a guess then: a long path must not ask for more than the peer takes beyond a gap
+		limit = min(limit, int64(pd.reach/2)*e.nominalMTU)
+	}
 	return max(limit/e.nominalMTU, int64(e.cfg.FastLoss.MinPackets))
 }
 

@@ -18,6 +18,8 @@ func (e *Endpoint) timeout(pd *sendPDC) Time {
 	switch {
 	case c.srtt > 0:
 		return min(max(floor, 4*c.srtt), o.Max)
+	case c.guess > 0:
+		return min(max(floor, 2*c.guess), o.Max)
 	case o.Init > 0:
 		return min(max(floor, o.Init), o.Max)
 	}
@@ -56,7 +58,7 @@ func (e *Endpoint) expire(now Time, i uint32) {
 		return
 	}
 	var last uint32 // message that was told last
-	next, hit := Never, false
+	next, hit, looked := Never, false, false
 	for psn := pd.una; psn != pd.next; psn++ {
 		if pd.room.has(e.lostMap, psn) || pd.room.has(e.got, psn) && psn != pd.una {
 			continue
@@ -65,6 +67,10 @@ func (e *Endpoint) expire(now Time, i uint32) {
 		if r.flags&packetDone != 0 {
 			continue // its response must be cleared: clear.go repeats that
 		}
+		if looked && e.unmeasured(pd) {
+			break // one packet is enough to ask
+		}
+		looked = true
 		if due := r.sentAt + e.backedOff(pd, r.rtos); due > now {
 			next = min(next, due)
 			continue
@@ -86,6 +92,19 @@ func (e *Endpoint) expire(now Time, i uint32) {
 	if hit {
 		e.countTimeout(now, pd)
 		e.wake(i)
+	}
+}
+
+// unmeasured tells whether the timeout is not known to be longer than a round trip.
+func (e *Endpoint) unmeasured(pd *sendPDC) bool {
+	return e.cfg.LearnRTT && e.contexts[pd.context].srtt == 0
+}
+
+// guess bounds the round trip by the answer to a packet that was sent more than once: at each time after a timeout, which
+// has doubled. Whose answer it is is not known, so it is no sample.
+func (e *Endpoint) guess(now Time, pd *sendPDC, r *sentPacket) {
+	if first := r.sentAt - e.timeout(pd)*(1<<min(r.rtos, 20)-1); r.tries > 1 && r.tries == r.rtos+1 {
+		e.contexts[pd.context].guess = max(e.contexts[pd.context].guess, now-first)
 	}
 }
 
