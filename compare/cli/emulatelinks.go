@@ -48,24 +48,30 @@ type linkRow struct {
 	queued int64
 }
 
+// A validity says how well a network was played.
+type validity interface {
+	fmt.Stringer
+	json.Marshaler
+}
+
 // A runRow heads the results of weft emulate run.
 type runRow struct {
-	Kind     string         `json:"kind"` // "emulation"
-	Scenario string         `json:"scenario"`
-	Carrier  string         `json:"carrier"`
-	Why      string         `json:"why,omitempty"` // of the carrier
-	Dilation float64        `json:"dilation"`
-	Seed     uint64         `json:"seed,omitempty"`
-	Netem    []string       `json:"netem,omitempty"`
-	Set      []string       `json:"set,omitempty"`
-	Queue    int64          `json:"queue_bytes"`
-	ECNMin   int64          `json:"ecn_min_bytes,omitempty"`
-	ECNMax   int64          `json:"ecn_max_bytes,omitempty"`
-	Commands []string       `json:"commands"`
-	Seconds  float64        `json:"seconds"`
-	Validity *live.Validity `json:"validity"` // null: the kernel keeps its own clock, and does not say how well
-	Version  string         `json:"version"`
-	Source   string         `json:"source"`
+	Kind     string   `json:"kind"` // "emulation"
+	Scenario string   `json:"scenario"`
+	Carrier  string   `json:"carrier"`
+	Why      string   `json:"why,omitempty"` // of the carrier
+	Dilation float64  `json:"dilation"`
+	Seed     uint64   `json:"seed,omitempty"`
+	Netem    []string `json:"netem,omitempty"`
+	Set      []string `json:"set,omitempty"`
+	Queue    int64    `json:"queue_bytes"`
+	ECNMin   int64    `json:"ecn_min_bytes,omitempty"`
+	ECNMax   int64    `json:"ecn_max_bytes,omitempty"`
+	Commands []string `json:"commands"`
+	Seconds  float64  `json:"seconds"`
+	Validity validity `json:"validity"` // live.Validity, or netns.Validity
+	Version  string   `json:"version"`
+	Source   string   `json:"source"`
 }
 
 func (t *linkTable) rows(since, until []linkCounts) []linkRow {
@@ -120,8 +126,12 @@ func (c *emulateRunCmd) finish(a *app, n *wallNetwork, t *linkTable, span time.D
 	for _, o := range c.On {
 		head.Commands = append(head.Commands, o.host+": "+o.command)
 	}
+	var shaped []live.Shaped
 	if n.fabric != nil {
-		head.Validity, head.Seed = new(n.fabric.Validity()), n.scenario.Seeds.List[0]
+		v := n.fabric.Validity()
+		head.Validity, head.Seed, shaped = v, n.scenario.Seeds.List[0], v.Shaped
+	} else if head.Validity, err = n.plan.Validity(a.ctx, n.baseline); err != nil {
+		return err
 	}
 	rows := t.rows(t.first, counts)
 	file, err := os.Create(filepath.Join(c.Out, "links.jsonl"))
@@ -140,11 +150,7 @@ func (c *emulateRunCmd) finish(a *app, n *wallNetwork, t *linkTable, span time.D
 	}
 	fmt.Fprintf(a.stderr, "in all, %v:\n", span.Round(10*time.Millisecond))
 	printLinks(a.stderr, rows, span, 16)
-	if head.Validity == nil {
-		fmt.Fprintln(a.stderr, "validity: not known; the kernel does not say how late its queues were")
-		return nil
-	}
-	printShaped(a.stderr, head.Validity.Shaped)
+	printShaped(a.stderr, shaped)
 	fmt.Fprintf(a.stderr, "validity: %v\n", head.Validity)
 	return nil
 }

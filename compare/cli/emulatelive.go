@@ -23,7 +23,8 @@ type wallNetwork struct {
 	plan     *netns.Plan
 	carrier  string // "netns" or "live"
 	why      string
-	fabric   *live.Fabric // of live
+	baseline netns.Baseline // of netns
+	fabric   *live.Fabric   // of live
 	config   live.Config
 	tape     *capture.Recording // of live, with --pcap
 	file     *os.File
@@ -141,9 +142,10 @@ func (n *wallNetwork) record(c *emulateRunCmd) (err error) {
 }
 
 // begin lets the scenario's losses and faults begin, with the programs.
-func (n *wallNetwork) begin(mtu int) (err error) {
+func (n *wallNetwork) begin(ctx context.Context, mtu int) (err error) {
 	if n.fabric == nil {
-		return nil
+		n.baseline, err = n.plan.Baseline(ctx)
+		return err
 	}
 	wire := int64(mtu) + n.config.Fabric.LinkOverhead
 	return errors.Join(n.fabric.Network(func(f *emulator.Fabric) { err = runner.Weather(n.scenario, wire, f) }), err)

@@ -109,9 +109,13 @@ func (c *emulateRunCmd) Run(a *app) (err error) {
 
 // play runs the commands until the last has ended, and shows what links do meanwhile.
 func (c *emulateRunCmd) play(a *app, n *wallNetwork) error {
-	table, err := newLinkTable(a.ctx, n.plan.Links, n.counts)
+	err := n.begin(a.ctx, c.MTU)
+	var table *linkTable
 	if err == nil {
-		err = n.begin(c.MTU)
+		table, err = newLinkTable(a.ctx, n.plan.Links, n.counts)
+	}
+	if a.ctx.Err() != nil {
+		return c.verdict(a, err)
 	}
 	if err != nil {
 		return err

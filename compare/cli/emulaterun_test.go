@@ -130,6 +130,33 @@ func TestEmulateRunLive(t *testing.T) {
 	require.Empty(t, left)
 }
 
+// Namespaces say how well they were played too.
+func TestEmulateRunInNamespaces(t *testing.T) {
+	name := namespaces(t)
+	out := t.TempDir()
+	status, _, stderr := weft("emulate", "run", emulated(t), "--set", "fabric.rate=100Mbps", "--carrier", "netns", "--name", name, "--out", out, "--on", "h0", "true")
+	if strings.Contains(stderr, "this kernel has no") || strings.Contains(stderr, "is missing") {
+		t.Skip(stderr)
+	}
+	require.Equal(t, cli.Done, status, stderr)
+	require.Contains(t, stderr, "validity: idle round trip from h0 to h3 ")
+	head, _, _ := strings.Cut(readFile(t, filepath.Join(out, "links.jsonl")), "\n")
+	var row struct {
+		Validity struct {
+			Valid *bool
+			RTT   float64 `json:"idle_rtt_us"`
+			Links []struct {
+				Asked int64 `json:"asked_rate_bps"`
+			}
+		}
+	}
+	require.NoError(t, json.Unmarshal([]byte(head), &row))
+	require.NotNil(t, row.Validity.Valid)
+	require.Positive(t, row.Validity.RTT)
+	require.NotEmpty(t, row.Validity.Links)
+	require.EqualValues(t, 100e6, row.Validity.Links[0].Asked)
+}
+
 func TestEmulateRunChoosesTheCarrier(t *testing.T) {
 	name := namespaces(t)
 	faulty := emulated(t)

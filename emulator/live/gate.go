@@ -101,7 +101,8 @@ func (g *gate) HandlePacket(now core.Time, p *core.Packet) {
 		c = conn
 	}
 	// The time that the network took is due; what comes on top is the emulator's own.
-	f.validity.delivered(x.stamp+f.toWall(now-x.entered), x.size())
+	asked := f.toWall(now - x.entered)
+	f.validity.delivered(x.stamp+asked, asked, x.size())
 	if c == nil || !c.receive(x) {
 		f.validity.unread++
 		f.drop(x)

@@ -56,7 +56,7 @@ func (c goodputCase) fabric(t testing.TB) *live.Fabric {
 		require.NoError(t, err)
 		n.Links[n.LinkNamed(fmt.Sprintf("switch0-h%d", h))].Netem = &rule
 	}
-	f, err := live.New(live.Config{Network: n, Limits: live.Limits{LatenessP50: c.rtt / 40, LatenessP99: c.rtt}})
+	f, err := live.New(live.Config{Network: n, Limits: live.Limits{LatenessP50: c.rtt / 40, LatenessP99: c.rtt, Delay: 0.5}})
 	require.NoError(t, err)
 	return f
 }

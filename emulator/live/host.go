@@ -163,7 +163,7 @@ func (e *ear) Transmit(now core.Time, pull core.Pull, p *core.Packet) bool {
 func (e *ear) HandlePacket(now core.Time, p *core.Packet) {
 	f := e.fabric
 	x := f.flights.end(p)
-	f.validity.delivered(f.toWall(now), int(p.Bytes()))
+	f.validity.delivered(f.toWall(now), 0, int(p.Bytes()))
 	if e.stack == nil {
 		f.validity.unread++
 	} else {

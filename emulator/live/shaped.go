@@ -1,7 +1,9 @@
 package live
 
 import (
-	"github.com/weft-transport/weft/emulator/netem"
+	"fmt"
+	"math"
+
 	"github.com/weft-transport/weft/transport/instant"
 )
 
@@ -16,6 +18,22 @@ type Shaped struct {
 	Loss       float64 `json:"loss"`
 	AskedRate  int64   `json:"asked_rate_bps"` // the lower one of the link's and its netem's
 	Rate       float64 `json:"rate_bps"`       // mean, since the beginning
+
+	burst float64 // mean number of packets that are lost in a row
+}
+
+// problem tells where what packets met is not what was asked for: a loss that chance does not explain (five standard
+// deviations, of runs that are lost together), a rate above the asked one by more than 1 % and 64 KiB a second.
+func (s *Shaped) problem() string {
+	n := float64(s.Packets)
+	chance := 5*math.Sqrt(s.AskedLoss*(1-s.AskedLoss)*(2*s.burst-1)/max(n, 1)) + 1/max(n, 1)
+	switch {
+	case n > 0 && math.Abs(s.Loss-s.AskedLoss) > chance:
+		return fmt.Sprintf("link %s lost %.3g %% of %d packets; asked were %.3g %%, give or take %.2g", s.Link, 100*s.Loss, s.Packets, 100*s.AskedLoss, 100*chance)
+	case s.Rate > float64(s.AskedRate)*1.01+64<<10*8:
+		return fmt.Sprintf("link %s carried %.4g Mbit/s; asked were at most %.4g", s.Link, s.Rate/1e6, float64(s.AskedRate)/1e6)
+	}
+	return ""
 }
 
 // shaped looks at all links with a netem. The caller holds mu.
@@ -28,7 +46,7 @@ func (f *Fabric) shaped() (all []Shaped) {
 		}
 		one := Shaped{
 			Link: l.Name, Packets: s.Entered, AskedDelay: micros(l.Netem.Delay), Delay: micros(s.Delay),
-			AskedLoss: meanLoss(l.Netem.Loss), AskedRate: l.RateBps,
+			AskedLoss: l.Netem.Loss.Mean(), AskedRate: l.RateBps, burst: l.Netem.Loss.MeanBurst(),
 		}
 		if r := l.Netem.RateBps; r > 0 {
 			one.AskedRate = min(r, one.AskedRate)
@@ -43,33 +61,3 @@ func (f *Fabric) shaped() (all []Shaped) {
 }
 
 func micros(t instant.Time) float64 { return t.Seconds() * 1e6 }
-
-// meanLoss is the share of packets that a model loses in the long run.
-func meanLoss(l netem.Loss) float64 {
-	switch l.Model {
-	case netem.FourState: // the stationary shares of its states, relative to that of state 1; state 4 lasts one packet
-		if l.P31 == 0 && l.P13 > 0 { // it stays in states 2 and 3
-			return share(l.P23, l.P32)
-		}
-		lost, burst := 0.0, 0.0
-		if l.P31 > 0 {
-			lost = l.P13 / l.P31
-		}
-		if l.P23 > 0 {
-			burst = lost * l.P32 / l.P23
-		}
-		return (lost + l.P14) / (1 + lost + burst + l.P14)
-	case netem.GilbertElliott:
-		bad := share(l.ToBad, l.ToGood)
-		return bad*l.BadLoss + (1-bad)*l.GoodLoss
-	}
-	return l.P
-}
-
-// share is that of the state which is entered with chance in and left with chance out.
-func share(in, out float64) float64 {
-	if in+out == 0 {
-		return 0
-	}
-	return in / (in + out)
-}

@@ -15,6 +15,7 @@ type Limits struct {
 	LatenessP50 time.Duration // 0: the constant of that name
 	LatenessP99 time.Duration // 0: the constant of that name
 	Unread      float64       // share of datagrams that no reader had room for; 0: 0.1 %
+	Delay       float64       // by which share delays may be longer than asked, in the mean; 0: 10 %
 }
 
 // What Limits are by default.
@@ -33,6 +34,9 @@ func (l Limits) withDefaults() Limits {
 	if l.Unread == 0 {
 		l.Unread = 0.001
 	}
+	if l.Delay == 0 {
+		l.Delay = 0.1
+	}
 	return l
 }
 
@@ -44,6 +48,8 @@ type Validity struct {
 	LatenessP50      time.Duration
 	LatenessP99      time.Duration
 	LatenessMax      time.Duration
+	AskedDelay       time.Duration // mean of what the network says that datagrams of Conns and TUNs take
+	Delay            time.Duration // mean of what they took
 	Wall             time.Duration
 	Processor        float64  // share of all processors that the process used, 0 to 1, with the programs in it
 	Shaped           []Shaped // links that have a netem
@@ -61,6 +67,14 @@ func (v Validity) Problems() []string {
 	}
 	if share := float64(v.Unread) / float64(max(v.Datagrams, 1)); share > v.Limits.Unread {
 		all = append(all, fmt.Sprintf("%d of %d datagrams found no reader; the limit is %v", v.Unread, v.Datagrams, v.Limits.Unread))
+	}
+	if late := v.Delay - v.AskedDelay; float64(late) > v.Limits.Delay*float64(v.AskedDelay) {
+		all = append(all, fmt.Sprintf("datagrams took %v, asked were %v; the limit is %v %% more", v.Delay.Round(time.Microsecond), v.AskedDelay.Round(time.Microsecond), 100*v.Limits.Delay))
+	}
+	for _, s := range v.Shaped {
+		if p := s.problem(); p != "" {
+			return append(all, p) // one is enough
+		}
 	}
 	return all
 }
@@ -88,6 +102,8 @@ type Record struct {
 	LatenessP50 float64  `json:"lateness_p50_us"`
 	LatenessP99 float64  `json:"lateness_p99_us"`
 	LatenessMax float64  `json:"lateness_max_us"`
+	AskedDelay  float64  `json:"asked_delay_us"`
+	Delay       float64  `json:"delay_us"`
 	LimitP50    float64  `json:"limit_p50_us"`
 	LimitP99    float64  `json:"limit_p99_us"`
 	Wall        float64  `json:"wall_s"`
@@ -98,7 +114,7 @@ type Record struct {
 // Record returns what results keep.
 func (v Validity) Record() *Record {
 	us := func(d time.Duration) float64 { return float64(d.Nanoseconds()) / 1e3 }
-	return &Record{v.Valid(), v.Problems(), v.Datagrams, v.Bytes, v.Unread, us(v.LatenessP50), us(v.LatenessP99), us(v.LatenessMax),
+	return &Record{v.Valid(), v.Problems(), v.Datagrams, v.Bytes, v.Unread, us(v.LatenessP50), us(v.LatenessP99), us(v.LatenessMax), us(v.AskedDelay), us(v.Delay),
 		us(v.Limits.LatenessP50), us(v.Limits.LatenessP99), v.Wall.Seconds(), v.Processor, v.Shaped}
 }
 
@@ -110,6 +126,10 @@ type measures struct {
 	late             *hdrhistogram.Histogram // nanoseconds
 	datagrams, bytes uint64
 	unread           uint64
+	asked            time.Duration   // sum of what the network says that datagrams take, of those that are in took
+	took             time.Duration   // sum of what they took
+	counted          int64           // of these
+	unsettled        int64           // of these, delivered since the clock was last read
 	due              []time.Duration // of what was delivered since the clock was last read
 	used             time.Duration   // by the process, before the fabric
 }
@@ -120,8 +140,15 @@ func newMeasures() measures {
 	return measures{late: hdrhistogram.New(1, int64(mostLate), 3), used: processorTime()}
 }
 
-// delivered counts a datagram that is due at an instant of the wall's clock.
-func (m *measures) delivered(due time.Duration, bytes int) {
+// delivered counts a datagram that is due at an instant of the wall's clock, and that the network had for a time; 0: it is
+// not known how long.
+func (m *measures) delivered(due, asked time.Duration, bytes int) {
+	if asked > 0 {
+		m.asked += asked
+		m.took += asked - due // and the instant of its delivery, which is not known yet
+		m.counted++
+		m.unsettled++
+	}
 	m.datagrams++
 	m.bytes += uint64(bytes)
 	m.due = append(m.due, due)
@@ -136,7 +163,8 @@ func (m *measures) settle(clock func() time.Duration) {
 	for _, due := range m.due {
 		_ = m.late.RecordValue(int64(min(max(now-due, 0), mostLate))) // in range
 	}
-	m.due = m.due[:0]
+	m.took += time.Duration(m.unsettled) * now
+	m.unsettled, m.due = 0, m.due[:0]
 }
 
 // Validity returns what was measured so far.
@@ -146,10 +174,11 @@ func (f *Fabric) Validity() Validity {
 	m := &f.validity
 	at := func(q float64) time.Duration { return time.Duration(m.late.ValueAtQuantile(q)) }
 	wall := f.since()
+	counted := time.Duration(max(m.counted, 1))
 	return Validity{
 		Datagrams: m.datagrams, Bytes: m.bytes, Unread: m.unread, Wall: wall, Limits: f.cfg.Limits,
 		LatenessP50: at(50), LatenessP99: at(99), LatenessMax: time.Duration(m.late.Max()),
 		Processor: float64(processorTime()-m.used) / float64(wall) / float64(runtime.NumCPU()),
-		Shaped:    f.shaped(),
+		Shaped:    f.shaped(), AskedDelay: m.asked / counted, Delay: m.took / counted,
 	}
 }

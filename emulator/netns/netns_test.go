@@ -124,6 +124,8 @@ func TestPortsSpreadOverSpines(t *testing.T) {
 	require.NoError(t, err)
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
+	base, err := p.Baseline(ctx)
+	require.NoError(t, err)
 	sink, err := Program(ctx, p.Name, "h15", []string{"env", "WEFT_NETNS_ROLE=sink", self}, nil)
 	require.NoError(t, err)
 	says, err := sink.StdoutPipe()
@@ -153,6 +155,55 @@ func TestPortsSpreadOverSpines(t *testing.T) {
 		}
 	}
 	require.GreaterOrEqual(t, used, 3, "64 source ports over the spines")
+
+	v, err := p.Validity(ctx, base)
+	require.NoError(t, err)
+	require.Equal(t, "h0h15", v.From+v.To)
+	require.Positive(t, v.RTT)
+	require.Len(t, v.Links, len(n.Links))
+	require.Positive(t, v.Processor)
+	met := uint64(0)
+	for _, l := range v.Links {
+		require.EqualValues(t, 1e9, l.AskedRate)
+		require.Zero(t, l.Loss)
+		if strings.HasPrefix(l.Link, "leaf0-spine") {
+			met += l.Packets
+		}
+	}
+	require.GreaterOrEqual(t, met, uint64(64), "since the baseline, and what asks for addresses")
+}
+
+// What a run is worth is decided by what was seen of it.
+func TestVerdicts(t *testing.T) {
+	good := func() Validity {
+		return Validity{From: "h0", To: "h3", AskedRTT: 8 * time.Millisecond, RTT: 8100 * time.Microsecond, Processor: 0.5, Links: []Played{
+			{Link: "a", Packets: 10_000, AskedLoss: 0.01, Loss: 0.0105, AskedRate: 1e6, Rate: 0.9e6, spread: 0.001}}}
+	}
+	require.Empty(t, good().Problems())
+	require.Contains(t, good().String(), "idle round trip from h0 to h3 8.1ms (asked 8ms)")
+	for want, spoil := range map[string]func(v *Validity){
+		"the round trip from h0 to h3 took 9ms":    func(v *Validity) { v.RTT = 9 * time.Millisecond },
+		"96 % of the processors were used":         func(v *Validity) { v.Processor = 0.96 },
+		"link a lost 2 % of 10000 packets":         func(v *Validity) { v.Links[0].Loss = 0.02 },
+		"link a carried 1.1 Mbit/s; asked were at": func(v *Validity) { v.Links[0].Rate = 1.1e6 },
+	} {
+		v := good()
+		spoil(&v)
+		require.Len(t, v.Problems(), 1)
+		require.Contains(t, v.Problems()[0], want)
+		text, err := v.MarshalJSON()
+		require.NoError(t, err)
+		require.Contains(t, string(text), `"valid":false`)
+	}
+}
+
+func TestRoundTripsAreAskedOverTheShortestWay(t *testing.T) {
+	n := network(t, 4, 1e9, instant.Millisecond)
+	p, err := NewPlan(n, Options{Name: "asked"})
+	require.NoError(t, err)
+	ruler, err := emulator.NewRuler(n)
+	require.NoError(t, err)
+	require.InDelta(t, ruler.RTT(0, 3, 0, 0).Seconds(), p.askedRTT.Seconds(), 1e-5)
 }
 
 func TestWhatIsUpComesDown(t *testing.T) {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"time"
 
 	"github.com/weft-transport/weft/emulator"
 	"github.com/weft-transport/weft/emulator/live"
@@ -51,8 +52,20 @@ type Plan struct {
 	Notes   []string // what the network says and the kernel is not asked for
 	needs   needs
 	devices []device
+	asked   []asked // by link
+	// askedRTT is the round trip between the first and the last host over the shortest way.
+	askedRTT time.Duration
 	// userSpace: hosts alone; what is between them is not the kernel's.
 	userSpace bool
+}
+
+// asked is what the kernel shall do at a link.
+type asked struct {
+	delay  time.Duration
+	loss   float64
+	burst  float64 // mean number of losses in a row
+	rate   int64
+	shaped bool
 }
 
 // A device is the sending end of a link.
@@ -97,7 +110,21 @@ func NewPlan(n *emulator.Network, o Options) (*Plan, error) {
 	if err := b.shape(); err != nil {
 		return nil, err
 	}
+	first, last := 0, n.Hosts-1
+	b.plan.askedRTT = b.shortest(emulator.Node(first), last) + b.shortest(emulator.Node(last), first)
 	return b.plan, nil
+}
+
+// shortest is the least delay from a node to a host.
+func (b *builder) shortest(at emulator.Node, host int) (least time.Duration) {
+	if int(at) == host {
+		return 0
+	}
+	least = 1 << 62
+	for _, link := range b.ruler.Ways(at, host) {
+		least = min(least, b.plan.asked[link].delay+b.shortest(b.net.Links[link].To, host))
+	}
+	return least
 }
 
 type builder struct {
@@ -202,6 +229,7 @@ func (b *builder) routes() {
 // shape gives links their delays, impairments, rates and queues: a netem first, and behind it the rate and its queue.
 func (b *builder) shape() error {
 	left := make(map[string]bool)
+	b.plan.asked = make([]asked, len(b.net.Links))
 	for i, l := range b.net.Links {
 		delay := l.Delay
 		if int(l.To) >= b.net.Hosts {
@@ -220,6 +248,8 @@ func (b *builder) shape() error {
 		}
 		qdisc := []string{"tc", "-n", b.name(l.From), "qdisc", "add", "dev", b.device[i]}
 		parent := []string{"root"}
+		a := &b.plan.asked[i]
+		*a = asked{delay: rule.Delay.Duration(), loss: rule.Loss.Mean(), burst: rule.Loss.MeanBurst(), shaped: b.opt.Shape || rule.Delay > 0 || !rule.Loss.None()}
 		if text := tc(rule); text != "" {
 			b.plan.needs.netem = true
 			b.do(append(append(qdisc[:len(qdisc):len(qdisc)], append(parent, "handle", "1:", "netem")...), strings.Fields(text)...)...)
@@ -231,6 +261,7 @@ func (b *builder) shape() error {
 		if l.RateBps > mostRate {
 			return fmt.Errorf("netns: link %s has %d Gbit/s; expected at most %d, which namespaces can carry (set fabric.rate)", l.Name, l.RateBps/1e9, int(mostRate/1e9))
 		}
+		a.rate = l.RateBps
 		b.limit(qdisc, parent, l.RateBps)
 	}
 	return nil

@@ -42,6 +42,9 @@ func (p *Plan) Probe(ctx context.Context) error {
 	if runtime.GOOS != "linux" {
 		return errNotLinux
 	}
+	if err := privileged("a network of namespaces"); err != nil {
+		return err
+	}
 	probe := fmt.Sprintf("weft-probe.%d", os.Getpid())
 	if p.userSpace {
 		return probeHosts(ctx, probe)
@@ -145,6 +148,9 @@ func namespacesOf(name string) (all []string, err error) {
 // namespaces deleted. That nothing is there is no error.
 func Stop(ctx context.Context, name string) error {
 	all, err := namespacesOf(name)
+	if err == nil && len(all) > 0 {
+		err = privileged("taking a network down")
+	}
 	if err != nil {
 		return err
 	}
@@ -237,6 +243,9 @@ func Program(ctx context.Context, name, host string, argv []string, out io.Write
 		if err == nil {
 			err = fmt.Errorf("netns: %s has no host %q; it has %s", name, host, strings.ReplaceAll(strings.Join(all, ", "), name+".", ""))
 		}
+		return nil, err
+	}
+	if err := privileged("running a program on a host"); err != nil {
 		return nil, err
 	}
 	cmd := exec.CommandContext(ctx, "ip", append([]string{"netns", "exec", ns}, argv...)...)

@@ -1,0 +1,5 @@
+//go:build !linux
+
+package netns
+
+func privileged(string) error { return errNotLinux }
