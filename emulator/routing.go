@@ -62,9 +62,9 @@ func init() {
 		{Name: "metric", Kind: param.Word, Default: "queue", OneOf: []string{"queue", "port", "path"},
 			Doc: "Load of a link: bytes of the packet's class that wait there, of all classes, or of the class on the whole rest of the way (no switch knows that: a bound)."},
 		{Name: "levels", Kind: param.Int, Default: "0", Min: 0, Max: 1 << 16,
-			Doc: "Loads are known in so many equal steps (8 in three bits, as switch chips grade ports); 0: to the byte."},
-		{Name: "full", Kind: param.Bytes, Default: "1bdp", Doc: "Load from which the last level begins."},
-		{Name: "refresh", Kind: param.Duration, Default: "0s", Doc: "Loads are measured at multiples of this time and used until the next; 0: at every packet."},
+			Doc: "Loads are known in so many equal steps (8 in three bits, as switch chips grade ports); 0: to the byte; not scaled."},
+		{Name: "full", Kind: param.Bytes, Default: "1bdp", Doc: "Load from which the last level begins (ours); scales as a BDP."},
+		{Name: "refresh", Kind: param.Duration, Default: "0s", Doc: "Loads are measured at multiples of this time and used until the next; 0: at every packet; not scaled: what a chip takes to measure."},
 	}
 	register := func(name, doc, source string, params []param.Param, make func(v param.Values, bdp int64) Routing) {
 		Routers.Register(param.Entry[Router]{Name: name, Doc: doc, Source: source, Params: params,
@@ -87,7 +87,7 @@ func init() {
 			{Name: "gap", Kind: param.Duration, Default: "10us", Min: 1, Max: float64(instant.Second),
 				Doc: "Silence that ends a burst: more than ways differ in delay. ConWeave compares with LetFlow at 100us and 10us; scales with the round trip."},
 			{Name: "table", Kind: param.Int, Default: "4096", Min: 1, Max: 1 << 20,
-				Doc: "Flows that a switch tells apart, rounded up to a power of two (LetFlow: 65536); those that share an entry share a link."},
+				Doc: "Flows that a switch tells apart, rounded up to a power of two (LetFlow: 65536); those that share an entry share a link; not scaled."},
 			{Name: "pick", Kind: param.Word, Default: "random", OneOf: []string{"random", "least"}, Doc: "The link of a new burst."},
 		}, loads...), func(v param.Values, bdp int64) Routing {
 			r := Routing{Way: Flowlet, Gap: v.Time("gap"), Table: 1, Least: v.Word("pick") == "least"}
@@ -98,8 +98,8 @@ func init() {
 		})
 	register("drill", "The least loaded of some random links and of those found best before, for every packet.", "DRILL (SIGCOMM 2017)",
 		append([]param.Param{
-			{Name: "samples", Kind: param.Int, Default: "2", Min: 1, Max: maxDRILL, Doc: "Random links looked at (DRILL(2,1) is the paper's recommendation)."},
-			{Name: "memory", Kind: param.Int, Default: "1", Min: 0, Max: maxDRILL, Doc: "Links remembered for the next packet."},
+			{Name: "samples", Kind: param.Int, Default: "2", Min: 1, Max: maxDRILL, Doc: "Random links looked at (DRILL(2,1) is the paper's recommendation); not scaled."},
+			{Name: "memory", Kind: param.Int, Default: "1", Min: 0, Max: maxDRILL, Doc: "Links remembered for the next packet (DRILL); not scaled."},
 		}, loads...), func(v param.Values, bdp int64) Routing {
 			return withLoads(Routing{Way: DRILL, Samples: int(v.Int("samples")), Memory: int(v.Int("memory"))}, v, bdp)
 		})

@@ -14,7 +14,7 @@ func init() {
 	Topologies.Register(param.Entry[Topology]{
 		Name: "dumbbell", Doc: "two switches with half the hosts each and one cable between them", Source: "the classic shared bottleneck",
 		Params: []param.Param{
-			{Name: "bottleneck", Kind: param.Rate, Default: "0", Doc: "rate of the cable between the switches; 0: as the hosts"},
+			{Name: "bottleneck", Kind: param.Rate, Default: "0", Doc: "rate of the cable between the switches; 0: as the hosts, and scaled with them"},
 		},
 		New: func(v param.Values) (Topology, error) {
 			return func(s Spec) (*Network, error) { return dumbbell(s, v.Rate("bottleneck")) }, nil

@@ -30,8 +30,8 @@ func (c *listCmd) Run(a *app) error {
 		{"congestion", func(w io.Writer) { listAlgorithms(w, congestion.Registry.All()) }},
 		{"sprayers", func(w io.Writer) { listAlgorithms(w, spray.Registry.All()) }},
 		{"routing", func(w io.Writer) { listEntries(w, emulator.Routers.All()) }},
-		{"topologies", func(w io.Writer) { listEntries(w, emulator.Topologies.All()) }},
-		{"workloads", func(w io.Writer) { listEntries(w, workload.Registry.All()) }},
+		{"topologies", listTopologies},
+		{"workloads", func(w io.Writer) { listSetups(w, workload.Registry.All()) }},
 		{"faults", listFaults},
 	}
 	for _, l := range lists {
@@ -48,6 +48,22 @@ func (c *listCmd) Run(a *app) error {
 func listAlgorithms[T any](w io.Writer, entries []param.Entry[T]) {
 	fmt.Fprint(w, "  Defaults are those of the source, unless a parameter names another; each says how it scales with rate and RTT.\n\n")
 	listEntries(w, entries)
+}
+
+// setupsSay stands over what says what is asked of a transport, and not how it is answered.
+const setupsSay = "  These say what is asked. Defaults are ours unless a parameter names another, for runs of seconds; counts, of hosts, switches,\n" +
+	"  cables, messages and so on, do not scale with rate and RTT: that the question stays the same is the point.\n\n"
+
+func listSetups[T any](w io.Writer, entries []param.Entry[T]) {
+	fmt.Fprint(w, setupsSay)
+	listEntries(w, entries)
+}
+
+func listTopologies(w io.Writer) {
+	listSetups(w, emulator.Topologies.All())
+	fmt.Fprint(w, "  fields of fabric that every topology has\n")
+	listParams(w, scenario.FabricFields, "      ")
+	fmt.Fprintln(w)
 }
 
 func listEntries[T any](w io.Writer, entries []param.Entry[T]) {

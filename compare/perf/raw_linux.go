@@ -24,9 +24,9 @@ func init() {
 	Protocols.Register(param.Entry[*protocol]{
 		Name: "raw", Doc: "plain UDP with the fastest system calls and nothing around them: the ceiling of all that is built on UDP", Source: "RFC 768",
 		Params: []param.Param{
-			{Name: "mtu", Kind: param.Int, Default: "", Min: 1, Max: 65000, Doc: "bytes of a full datagram; absent: the largest of 4096, 2048 and 1024 that the path takes"},
-			{Name: "spin", Kind: param.Duration, Default: "30us", Max: float64(instant.Second), Doc: "how long to poll before sleeping"},
-			{Name: "run", Kind: param.Int, Default: "32", Min: 1, Max: 64, Doc: "most datagrams in one GSO burst"},
+			{Name: "mtu", Kind: param.Int, Default: "", Min: 1, Max: 65000, Doc: "bytes of a full datagram; absent: the largest of 4096, 2048 and 1024 that the path takes; not scaled"},
+			{Name: "spin", Kind: param.Duration, Default: "30us", Max: float64(instant.Second), Doc: "how long to poll before sleeping (ours: longer than a round trip between neighbours); not scaled"},
+			{Name: "run", Kind: param.Int, Default: "32", Min: 1, Max: 64, Doc: "most datagrams in one GSO burst (ours; the kernel takes 64); not scaled"},
 			{Name: "gso", Kind: param.Bool, Default: "true", Doc: "bursts leave in one system call (UDP_SEGMENT); else one datagram per call"},
 			{Name: "gro", Kind: param.Bool, Default: "true", Doc: "the kernel joins datagrams on arrival (UDP_GRO)"},
 		},

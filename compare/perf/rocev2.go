@@ -22,11 +22,11 @@ func init() {
 		Params: append([]param.Param{
 			{Name: "loss", Kind: param.Word, Default: rocev2.LossGoBackN, OneOf: rocev2.Losses, Doc: "what is sent again; selective is IRN, with an address in every packet: writes only, all flows on one queue pair"},
 			{Name: "congestion", Kind: param.Choice, Default: "", Of: &congestion.Registry, Doc: "congestion control; absent: none, as over a lossless network"},
-			{Name: "outstanding", Kind: param.Int, Default: "256", Min: 1, Max: 1 << 22, Doc: "packets of a queue pair that are not acknowledged"},
-			{Name: "ackReqEvery", Kind: param.Int, Default: "16", Min: 1, Max: 1 << 16, Doc: "packets between two that ask for an acknowledgement"},
-			{Name: "timeout", Kind: param.Duration, Default: "67.108864ms", Min: 1, Max: float64(10 * instant.Second), Doc: "until what is not acknowledged is sent again; the default is code 14"},
-			{Name: "timeoutLow", Kind: param.Duration, Default: "10ms", Min: 1, Max: float64(10 * instant.Second), Doc: "of loss=selective, instead of timeout, while at most three packets are under way"},
-			{Name: "retries", Kind: param.Int, Default: "7", Min: 0, Max: 1 << 20, Doc: "retries without progress before a queue pair fails"},
+			{Name: "outstanding", Kind: param.Int, Default: "256", Min: 1, Max: 1 << 22, Doc: "packets of a queue pair that are not acknowledged (ours: a MiB of 4 KiB packets); not scaled"},
+			{Name: "ackReqEvery", Kind: param.Int, Default: "16", Min: 1, Max: 1 << 16, Doc: "packets between two that ask for an acknowledgement (ours); not scaled"},
+			{Name: "timeout", Kind: param.Duration, Default: "67.108864ms", Min: 1, Max: float64(10 * instant.Second), Doc: "until what is not acknowledged is sent again; the default is code 14, that of verbs; not scaled"},
+			{Name: "timeoutLow", Kind: param.Duration, Default: "10ms", Min: 1, Max: float64(10 * instant.Second), Doc: "of loss=selective, instead of timeout, while at most three packets are under way (IRN: 100us in its network; ours for sockets); not scaled"},
+			{Name: "retries", Kind: param.Int, Default: "7", Min: 0, Max: 1 << 20, Doc: "retries without progress before a queue pair fails (7: the default of verbs); not scaled"},
 			{Name: "icrc", Kind: param.Bool, Default: "true", Doc: "the ICRC of what arrives is checked; it is always sent"},
 		}, carrierParams...),
 		New: func(v param.Values) (*protocol, error) {

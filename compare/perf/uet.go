@@ -19,11 +19,11 @@ import (
 
 // carrierParams are those of all protocols over the UDP carrier.
 var carrierParams = []param.Param{
-	{Name: "mtu", Kind: param.Int, Default: "", Min: 256, Max: 9000, Doc: "payload bytes of a full packet; absent: the largest of 4096, 2048 and 1024 that the interface takes"},
-	{Name: "spin", Kind: param.Duration, Default: "30us", Max: float64(instant.Second), Doc: "how long the carrier polls after the last packet before it sleeps; 0: it never polls"},
+	{Name: "mtu", Kind: param.Int, Default: "", Min: 256, Max: 9000, Doc: "payload bytes of a full packet; absent: the largest of 4096, 2048 and 1024 that the interface takes; not scaled"},
+	{Name: "spin", Kind: param.Duration, Default: "30us", Max: float64(instant.Second), Doc: "how long the carrier polls after the last packet before it sleeps; 0: it never polls (30us is ours: longer than a round trip between neighbours); not scaled"},
 	{Name: "inline", Kind: param.Bool, Default: "false", Doc: "the goroutine that waits drives the carrier, without a hand-over to its loop: for latency"},
-	{Name: "lanes", Kind: param.Int, Default: "64", Min: 1, Max: udp.MaxLanes, Doc: "UDP source ports, a power of two"},
-	{Name: "run", Kind: param.Int, Default: "32", Min: 1, Max: 64, Doc: "most packets in one GSO burst"},
+	{Name: "lanes", Kind: param.Int, Default: "64", Min: 1, Max: udp.MaxLanes, Doc: "UDP source ports, a power of two: entropy values on the wire (UE Specification 3.6.5: 64 to 256); not scaled"},
+	{Name: "run", Kind: param.Int, Default: "32", Min: 1, Max: 64, Doc: "most packets in one GSO burst (ours; the kernel takes 64); not scaled"},
 	{Name: "gso", Kind: param.Bool, Default: "true", Doc: "bursts leave in one system call (UDP_SEGMENT)"},
 	{Name: "gro", Kind: param.Bool, Default: "true", Doc: "the kernel joins datagrams on arrival (UDP_GRO)"},
 }
@@ -34,13 +34,13 @@ func init() {
 		Params: append([]param.Param{
 			{Name: "mode", Kind: param.Word, Default: "rud", OneOf: []string{"rud", "rod"}, Doc: "rud: unordered, sprayed; rod: ordered, one path"},
 			{Name: "congestion", Kind: param.Choice, Default: "nscc", Of: &congestion.Registry, Doc: "congestion control"},
-			{Name: "window", Kind: param.Bytes, Default: "", Min: 1 << 10, Max: 1 << 30, Doc: "this much under way at most, whatever the network says, instead of congestion control"},
+			{Name: "window", Kind: param.Bytes, Default: "", Min: 1 << 10, Max: 1 << 30, Doc: "this much under way at most, whatever the network says, instead of congestion control; not scaled"},
 			{Name: "spray", Kind: param.Choice, Default: "", Of: &spray.Registry, Doc: "choice of entropy values; absent: the library's, oblivious over 64 in runs of 16"},
 			{Name: "fastLoss", Kind: param.Bool, Default: "true", Doc: "what is missing behind 1.5 windows of later packets is held lost (SLEEK)"},
 			{Name: "tailProbe", Kind: param.Bool, Default: "true", Doc: "a probe asks for the state of the tail when acknowledgements stay away"},
-			{Name: "rtt", Kind: param.Duration, Default: "", Min: 1, Max: float64(instant.Second), Doc: "idle round trip, from which congestion control and loss detection start; absent: measured, 100us at least"},
+			{Name: "rtt", Kind: param.Duration, Default: "", Min: 1, Max: float64(instant.Second), Doc: "base RTT, from which congestion control and loss detection start and with which they scale; absent: measured, 100us at least"},
 			{Name: "crc", Kind: param.Bool, Default: "true", Doc: "the CRC behind the payload"},
-			{Name: "rate", Kind: param.Rate, Default: "100Gbps", Min: 1e6, Max: 1e13, Doc: "of the slowest link, from which congestion control knows how much fits on the path"},
+			{Name: "rate", Kind: param.Rate, Default: "100Gbps", Min: 1e6, Max: 1e13, Doc: "of the slowest link, from which congestion control knows how much fits on the path, and with which that scales"},
 		}, carrierParams...),
 		New: func(v param.Values) (*protocol, error) {
 			return &protocol{operations: []string{Write, Read, Send, Tagged, Atomic, Stream}, impairs: true,

@@ -10,7 +10,7 @@ import (
 
 func init() {
 	protocol.Registry.Register(param.Entry[protocol.Protocol]{
-		Name: "tcp", Doc: "TCP of the kernel, a connection for each flow; in wall-clock time only (--carrier live, netns)", Source: "RFC 9293",
+		Name: "tcp", Doc: "TCP of the kernel, a connection for each flow; in wall-clock time only (--carrier live, netns)", Source: "RFC 9293; class: a queue of one BDP, ours",
 		Params: []param.Param{
 			{Name: "congestion", Kind: param.Word, Default: "", Doc: "congestion control of the kernel (TCP_CONGESTION), as cubic, bbr or reno; absent: the system's"},
 			{Name: "ecn", Kind: param.Bool, Default: "false", Doc: "connections ask for ECN (RFC 3168)"},
@@ -28,7 +28,7 @@ func init() {
 		},
 	})
 	protocol.Registry.Register(param.Entry[protocol.Protocol]{
-		Name: "quic", Doc: "QUIC by quic-go, a connection for each pair of hosts; in wall-clock time only (--carrier live, netns)", Source: "RFC 9000",
+		Name: "quic", Doc: "QUIC by quic-go, a connection for each pair of hosts; in wall-clock time only (--carrier live, netns)", Source: "RFC 9000; class: a queue of one BDP, ours",
 		New: func(v param.Values) (protocol.Protocol, error) {
 			return &program{"quic", protocol.Streams{QUIC: true}, 30, []string{
 				"quic-go with its own congestion control (Cubic), TLS 1.3, packets of 1200 to 1452 bytes whatever the MTU, no ECN in process",

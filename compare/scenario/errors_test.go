@@ -150,7 +150,7 @@ var wrong = []struct{ from, to, want string }{
 	{"protocols: probe", "protocols: probe,class.ecnMin=0.9bdp", `x.yaml:4:12: protocols.0: protocol probe: class.ecnMin: 0.9bdp is above class.ecnMax: 0.8bdp`},
 	{"protocols: probe", "protocols: probe,class.ecnMax=0", `x.yaml:4:12: protocols.0: protocol probe: class.ecnMin: 0.2bdp without class.ecnMax, so nothing would be marked; expected both or neither`},
 	{"protocols: probe", "protocols: pauser,class.headroom=some", `x.yaml:4:12: protocols.0: protocol pauser: class.headroom: "some" is not a size; expected a number of 0 or more with B, KB, KiB, MB, MiB, GB, GiB or bdp, such as 2MiB, or auto`},
-	{"protocols: probe", "protocols: probe\nclasses: {tcp: {queue: 1}}", `x.yaml:5:11: classes: there is no protocol "tcp" to set a class for; expected all or one of PROTOCOLS`},
+	{"protocols: probe", "protocols: probe\nclasses: {gopher: {queue: 1}}", `x.yaml:5:11: classes: there is no protocol "gopher" to set a class for; expected all or one of PROTOCOLS`},
 	{"protocols: probe", "protocols: probe\nclasses: {probe: {queues: 1}}", `x.yaml:5:19: classes.probe: unknown field "queues" (did you mean queue?); expected one of queue, lastHopQueue, alpha, ecnMin, ecnMax, ecnP, ecnLastHop, trim, trimBytes, trimTail, trimShare, flowControl, xoff, xon, telemetry, headroom, routing`},
 	{"protocols: probe", "protocols: probe\nclasses: {probe: {queue: big}}", `x.yaml:5:26: classes.probe.queue: "big" is not a size; expected a number of 0 or more with B, KB, KiB, MB, MiB, GB, GiB or bdp, such as 2MiB`},
 

@@ -51,11 +51,11 @@ var Registry = param.Registry[Generator]{Noun: "workload"}
 
 // jitterParam is declared by all workloads whose flows start together.
 var jitterParam = param.Param{Name: "startJitter", Kind: param.Duration, Default: "0",
-	Doc: "each flow that waits for no other starts at an instant drawn evenly from 0 to this (seed: jitter)", Max: float64(instant.Second)}
+	Doc: "each flow that waits for no other starts at an instant drawn evenly from 0 to this (seed: jitter); not scaled", Max: float64(instant.Second)}
 
 // sizeParam declares the size of one message.
 func sizeParam(def, doc string) param.Param {
-	return param.Param{Name: "size", Kind: param.Bytes, Default: def, Doc: doc, Max: 1 << 50}
+	return param.Param{Name: "size", Kind: param.Bytes, Default: def, Doc: doc + "; in bdp it scales, in bytes not", Max: 1 << 50}
 }
 
 // open opens an input file.

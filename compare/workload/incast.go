@@ -18,7 +18,7 @@ func init() {
 			{Name: "senders", Kind: param.Word, Default: "remote", OneOf: []string{"remote", "any"}, Doc: "remote: hosts under other leaves first, drawn at random; any: all hosts alike"},
 			messagesParam,
 			{Name: "victim", Kind: param.Bool, Default: "false", Doc: "adds one flow from under the leaf of a sender to under a leaf of neither sender nor receiver, if there is one: no bottleneck in common, only links that PFC may pause"},
-			{Name: "victimSize", Kind: param.Bytes, Default: "2MiB", Doc: "bytes of each message of the victim", Max: 1 << 50},
+			{Name: "victimSize", Kind: param.Bytes, Default: "2MiB", Doc: "bytes of each message of the victim; in bdp it scales, in bytes not", Max: 1 << 50},
 			{Name: "victimMessages", Kind: param.Int, Default: "1", Doc: "messages of the victim, one after another", Min: 1, Max: 1 << 24},
 			jitterParam,
 		},

@@ -16,9 +16,9 @@ func init() {
 		Source: "HPCC, SIGCOMM 2019; ConWeave, SIGCOMM 2023",
 		Params: []param.Param{
 			{Name: "file", Kind: param.Word, Doc: "the flow file: count, then src dst priority [port] bytes start_seconds"},
-			{Name: "from", Kind: param.Duration, Doc: "time in the file that is the start of the run; derived: that of the first flow", Max: float64(1000 * instant.Second)},
-			{Name: "warmup", Kind: param.Duration, Default: "0", Doc: "flows that start in this time are not measured", Max: float64(1000 * instant.Second)},
-			{Name: "duration", Kind: param.Duration, Default: "0", Doc: "flows that start later than this after the warm-up are not measured; 0: all are", Max: float64(1000 * instant.Second)},
+			{Name: "from", Kind: param.Duration, Doc: "time in the file that is the start of the run; derived: that of the first flow; not scaled", Max: float64(1000 * instant.Second)},
+			{Name: "warmup", Kind: param.Duration, Default: "0", Doc: "flows that start in this time are not measured; not scaled", Max: float64(1000 * instant.Second)},
+			{Name: "duration", Kind: param.Duration, Default: "0", Doc: "flows that start later than this after the warm-up are not measured; 0: all are; not scaled", Max: float64(1000 * instant.Second)},
 		},
 		New: newNS3,
 	})

@@ -16,7 +16,7 @@ func init() {
 			{Name: "dst", Kind: param.Int, Doc: "the host that receives; derived: the last host", Max: 1 << 30},
 			sizeParam("64MiB", "bytes of one message"),
 			messagesParam,
-			{Name: "start", Kind: param.Duration, Default: "0", Doc: "when the first message starts", Max: 1e15},
+			{Name: "start", Kind: param.Duration, Default: "0", Doc: "when the first message starts; not scaled", Max: 1e15},
 		},
 		New: func(v param.Values) (Generator, error) {
 			return func(e Env) (*Plan, error) { return pair(v, e) }, nil
