@@ -21,17 +21,21 @@ import (
 //
 // The queue takes packets of 1000 bytes from all senders, which start at line rate at once, and marks at dequeue. A
 // receiver notifies each sender every 4 us at most; news takes 6 us from the queue to the sender. Nothing is lost: this is
-// the lossless fabric, without the pauses.
+// the lossless fabric, without the pauses, and once more with those that a buffer under a dynamic threshold asks for
+// (dcqcn_pauses_test.go).
 
 type redSettings struct {
 	name             string
 	kmin, kmax, pmax float64
 	given            map[string]string
+	buffer           sharedBuffer
 }
 
 var redOfArtifacts = []redSettings{
-	{"hpcc", 400e3, 1600e3, 0.2, map[string]string{"form": "nic"}},
-	{"conweave", 100e3, 400e3, 0.2, map[string]string{"form": "nic", "rateAI": "40Mbps", "rateHAI": "100Mbps"}},
+	{"hpcc", 400e3, 1600e3, 0.2, map[string]string{"form": "nic"},
+		sharedBuffer{bytes: 32e6, alpha: 1. / 8, reserve: 4e3, headroom: 37.5e3, hysteresis: 3e3}},
+	{"conweave", 100e3, 400e3, 0.2, map[string]string{"form": "nic", "rateAI": "40Mbps", "rateHAI": "100Mbps"},
+		sharedBuffer{bytes: 9e6, alpha: 1. / 16, reserve: 1e3, headroom: 27e3, hysteresis: 16e3}},
 }
 
 const (
@@ -48,6 +52,7 @@ type tracedFlow struct {
 	lastCNP  Time
 	hearsAt  []Time
 	received int
+	port     ingressPort
 }
 
 type rateTrace struct {
@@ -58,6 +63,7 @@ type rateTrace struct {
 	served    int
 	rnd       *rand.Rand
 	firstMark Time
+	pool      *pool // nil: no pauses
 }
 
 func newRateTrace(t *testing.T, set redSettings, k int) *rateTrace {
@@ -93,10 +99,15 @@ func (r *rateTrace) step(now Time) {
 			f.c.OnTimeout(now)
 		}
 		f.credit += float64(f.c.Rate()) / 8 * traceStep.Seconds()
+		if f.port.holds(now) {
+			f.credit = min(f.credit, tracePacket)
+			continue
+		}
 		if f.credit >= tracePacket {
 			f.credit -= tracePacket
 			f.c.OnSent(now, tracePacket, 0)
 			r.queue = append(r.queue, (i+int(now/traceStep))%len(r.flows))
+			r.pool.enters(now, &f.port)
 		}
 	}
 	r.peak = max(r.peak, len(r.queue))
@@ -104,10 +115,12 @@ func (r *rateTrace) step(now Time) {
 		return
 	}
 	f := r.flows[r.queue[0]]
+	r.pool.takes(&f.port)
 	marked := r.marks()
 	r.queue = r.queue[1:]
 	r.served++
 	f.received++
+	r.pool.leaves(now, r.flows)
 	if !marked {
 		return
 	}
@@ -146,39 +159,44 @@ func (r *rateTrace) burstBound() float64 {
 }
 
 func TestDCQCNRateTraces(t *testing.T) {
-	const length = 10 * instant.Millisecond
 	for _, set := range redOfArtifacts {
 		for _, k := range []int{2, 16, 60} {
 			r := newRateTrace(t, set, k)
 			name := fmt.Sprintf("dcqcn_trace_%s_%d", set.name, k)
-			text := fmt.Sprintf("# DCQCN, %d to 1 at 100 Gb/s, %s settings: lowest and highest rate, sum (Gb/s), queue (KB)\n# us\n", k, set.name)
-			half, burst := 0, 0.0
-			for now := Time(0); now < length; now += traceStep {
-				if now%(500*us) < traceStep {
-					text += r.row(now)
-				}
-				if now < 300*us {
-					burst = float64(r.peak * tracePacket)
-				}
-				if now == length/2 {
-					half = r.served
-				}
-				r.step(now)
-			}
+			burst, use := r.run(t, name, fmt.Sprintf("# DCQCN, %d to 1 at 100 Gb/s, %s settings: lowest and highest rate, sum (Gb/s), queue (KB)\n# us\n", k, set.name))
 			peak := float64(r.peak * tracePacket)
 			require.LessOrEqual(t, burst, r.burstBound(), "%s: the queue of the first burst", name)
 			unheard := float64(k-1) * 100e9 / 8 * traceFeedback.Seconds()
 			require.GreaterOrEqual(t, burst, set.kmin+unheard, "%s: nobody can hear of the first mark sooner", name)
 			require.InDelta(t, set.kmin/(float64(k-1)*12.5e9), r.firstMark.Seconds(), set.kmax/(float64(k-1)*12.5e9), "%s: marks begin above Kmin", name)
-			use := float64(r.served-half) / float64((length/2)/traceStep)
 			t.Logf("%s: burst %.0f KB of %.0f, peak %.0f, use %.3f, jain %.3f", name, burst/1000, r.burstBound()/1000, peak/1000, use, jain(r.flows))
 			if k <= 16 { // 60 have not found their shares in 10 ms: their queue, which no pause bounds here, has not drained
 				require.Greater(t, jain(r.flows), 0.99, "%s: equal senders", name)
 			}
 			require.Greater(t, use, 0.95, "%s: the link is used", name)
-			requireGolden(t, name, text)
 		}
 	}
+}
+
+// run plays ten milliseconds, holds them against the golden trace, and returns the longest queue before the first timed increase
+// and the use of the link in the second half.
+func (r *rateTrace) run(t *testing.T, name, head string) (burst, use float64) {
+	const length = 10 * instant.Millisecond
+	half := 0
+	for now := Time(0); now < length; now += traceStep {
+		if now%(500*us) < traceStep {
+			head += r.row(now)
+		}
+		if now < 300*us {
+			burst = float64(r.peak * tracePacket)
+		}
+		if now == length/2 {
+			half = r.served
+		}
+		r.step(now)
+	}
+	requireGolden(t, name, head)
+	return burst, float64(r.served-half) / float64((length/2)/traceStep)
 }
 
 // jain is the fairness index of what the flows got.
