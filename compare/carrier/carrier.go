@@ -68,6 +68,11 @@ func (c *Carrier) fits(ctx context.Context, set *runner.Setting, e *scenario.Ent
 			return err
 		}
 	}
+	if c.Kind == Netns && !is {
+		if _, err := e.Protocol.NewHost(0, socketEnv(set.Env(e, seeds, nil))); err != nil {
+			return fmt.Errorf("a host behind sockets: %w", err)
+		}
+	}
 	inside := c.Kind == Live && (!is || p.Streams().QUIC)
 	if !inside {
 		if c.Kind == Netns {

@@ -228,7 +228,9 @@ func (st *stage) sockets() error {
 			known[peer], index[a] = a, peer
 		}
 		s.peers = append(s.peers, known)
-		env := st.socketEnv(c, index)
+		env := socketEnv(st.set.Env(st.entry, st.seeds, c.Remote))
+		pair := env.PairRTT
+		env.PairRTT = func(a, b core.Addr) instant.Time { return pair(core.Addr(index[a]), core.Addr(index[b])) }
 		host, err := st.entry.Protocol.NewHost(c.Self(), env)
 		if err == nil {
 			const ipUDPChecksum = 32
@@ -246,11 +248,8 @@ func (st *stage) sockets() error {
 	return nil
 }
 
-// socketEnv is what a host behind sockets may know, whose addresses are not numbers of hosts.
-func (st *stage) socketEnv(c *udp.Carrier, index map[core.Addr]int) protocol.Env {
-	env := st.set.Env(st.entry, st.seeds, c.Remote)
-	pair := env.PairRTT
-	env.PairRTT = func(a, b core.Addr) instant.Time { return pair(core.Addr(index[a]), core.Addr(index[b])) }
-	env.Hosts, env.Trimming, env.Telemetry = 0, false, nil
-	return env
+// socketEnv is what of a fabric a host behind sockets may know, whose addresses are not numbers of hosts.
+func socketEnv(fabric protocol.Env) protocol.Env {
+	fabric.Hosts, fabric.Trimming, fabric.Telemetry = 0, false, nil
+	return fabric
 }

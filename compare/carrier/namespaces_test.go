@@ -119,3 +119,10 @@ func TestKernelLinks(t *testing.T) {
 	}
 	nothingLeft(t)
 }
+
+// TestNoTelemetryOverSockets: what a protocol cannot have there is refused before anything is brought up.
+func TestNoTelemetryOverSockets(t *testing.T) {
+	set := setting(t, small, "uet,congestion=hpcc")
+	require.NoError(t, (&carrier.Carrier{Kind: carrier.Live, Dilation: 1}).Fits(t.Context(), set))
+	require.ErrorContains(t, (&carrier.Carrier{Kind: carrier.Netns, Dilation: 1}).Fits(t.Context(), set), "a host behind sockets: the congestion controller works from in-band telemetry")
+}
