@@ -42,8 +42,12 @@ func (w *walk) step(r *rng) uint32 {
 }
 
 func (w *walk) advance(r *rng) {
-	w.index++
-	if span := w.span(); w.index == span {
+	w.move(r, 1, w.span())
+}
+
+// move passes over so many values, not more than the round has left.
+func (w *walk) move(r *rng, values, span uint32) {
+	if w.index += values; w.index == span {
 		w.index = 0
 		w.mask = r.below(span)
 	}
@@ -62,24 +66,40 @@ func (w *walk) stepAvoiding(r *rng, avoid int32) uint16 {
 // skip walks on to the next value whose bit in held is clear, but passes over no more than limit
 // values: then it takes the next, whatever its bit. It tells how many it passed over.
 func (w *walk) skip(r *rng, held []uint64, limit uint32) (i, passed uint32) {
-	if span := w.span(); span != w.space.count {
+	count := w.space.count
+	if w.span() != count {
 		return w.skipSingly(r, held, limit)
 	}
+	all := full(held)
 	for {
-		word := held[(w.index^w.mask)/64]
-		if word != ^uint64(0) { // the same in any order
-			word = xorBits(word, w.mask%64) >> (w.index % 64)
+		width := count - w.index // to the end of the round, and else of the word
+		run := limit - passed
+		if !all {
+			width = min(width, 64-w.index%64)
+			if word := held[(w.index^w.mask)/64]; word != ^uint64(0) { // the same in any order
+				word = xorBits(word, w.mask%64) >> (w.index % 64)
+				run = min(run, uint32(bits.TrailingZeros64(^word)))
+			}
 		}
-		width := min(64-w.index%64, w.space.count-w.index)
-		run := min(uint32(bits.TrailingZeros64(^word)), limit-passed)
 		if run < width {
 			w.index += run
-			return w.step(r), passed + run
+			i = w.index ^ w.mask
+			w.move(r, 1, count)
+			return i, passed + run
 		}
 		passed += width
-		w.index += width - 1
-		w.advance(r)
+		w.move(r, width, count)
 	}
+}
+
+// full tells whether all bits are set: in a storm every value has a penalty, and no word need be looked at.
+func full(words []uint64) bool {
+	for _, word := range words {
+		if word != ^uint64(0) {
+			return false
+		}
+	}
+	return true
 }
 
 // skipSingly is skip where the round holds indices that are no values.
@@ -91,25 +111,18 @@ func (w *walk) skipSingly(r *rng, held []uint64, limit uint32) (i, passed uint32
 }
 
 // xorBits moves every bit k of a word to k^by: halves, quarters and so on down to neighbours
-// change places where by has a one.
+// change places where by has a one. By is as good as random, so that branches would be guessed wrong.
 func xorBits(word uint64, by uint32) uint64 {
-	if by&32 != 0 {
-		word = bits.RotateLeft64(word, 32)
-	}
-	if by&16 != 0 {
-		word = word>>16&0x0000ffff0000ffff | word&0x0000ffff0000ffff<<16
-	}
-	if by&8 != 0 {
-		word = word>>8&0x00ff00ff00ff00ff | word&0x00ff00ff00ff00ff<<8
-	}
-	if by&4 != 0 {
-		word = word>>4&0x0f0f0f0f0f0f0f0f | word&0x0f0f0f0f0f0f0f0f<<4
-	}
-	if by&2 != 0 {
-		word = word>>2&0x3333333333333333 | word&0x3333333333333333<<2
-	}
-	if by&1 != 0 {
-		word = word>>1&0x5555555555555555 | word&0x5555555555555555<<1
-	}
-	return word
+	word = bits.RotateLeft64(word, int(by&32))
+	word = swapGroups(word, by&16, 0x0000ffff0000ffff)
+	word = swapGroups(word, by&8, 0x00ff00ff00ff00ff)
+	word = swapGroups(word, by&4, 0x0f0f0f0f0f0f0f0f)
+	word = swapGroups(word, by&2, 0x3333333333333333)
+	return swapGroups(word, by&1, 0x5555555555555555)
+}
+
+// swapGroups lets neighbouring groups of so many bits change places, of which low are every other one; 0: none.
+func swapGroups(word uint64, size uint32, low uint64) uint64 {
+	differ := (word>>(size&63) ^ word) & low
+	return word ^ differ ^ differ<<(size&63)
 }
