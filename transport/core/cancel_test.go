@@ -81,3 +81,34 @@ func (p *pair) settleAll() {
 		}
 	}
 }
+
+// TestAnswersThatNobodyWantsHaveATarget: a read is given up when its request was acknowledged and before the first of its answers
+// came. The answers are taken and acknowledged all the same, and the context goes on.
+func TestAnswersThatNobodyWantsHaveATarget(t *testing.T) {
+	p, _, b := roomy(t, patient(), 10_000, 0)
+	_, _, err := p.B().RegisterRegion(Region{Bytes: b, Access: RemoteRead | RemoteWrite})
+	require.NoError(t, err)
+	late := 0
+	p.fates = func(from int, out *Packet) (f fate) {
+		if from == 1 && isData(out) {
+			f.late = 50 * us
+			late++
+		}
+		return f
+	}
+	require.NoError(t, p.A().Send(0, Message{To: 2, Op: OpRead, Length: 10_000, RemoteKey: 1, Buffer: 1, Cookie: 5}))
+	p.runFor(40 * us)
+	require.NotZero(t, late)
+	require.Zero(t, p.A().pdcs[1].twin, "an answer has come")
+	p.A().Cancel(p.now, 5)
+	require.Zero(t, p.A().pdcs[1].awaiting)
+	p.runFor(20 * us) // the answers come
+	require.Len(t, p.kind(0, Failed), 1)
+	require.NoError(t, p.A().Send(p.now, Message{To: 2, Length: 5000, RemoteKey: 1, Buffer: 1, Cookie: 6}))
+	p.settleAll()
+	require.Len(t, p.kind(0, Completed), 1)
+	for _, e := range p.ends {
+		require.Zero(t, e.Counters().NacksSent)
+	}
+	require.EqualValues(t, 1, p.A().Counters().ContextsOpened)
+}
