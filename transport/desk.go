@@ -99,10 +99,11 @@ func (e *Endpoint) atDesk(v *core.Event, b []byte) {
 			orphan.send(v.At, []core.Message{orphan.word(sayEnd, 0), orphan.word(sayStop, 0)}) // whoever wanted it has gone
 			return
 		}
-		if !sound || x.stream.connect(key, size) != nil {
+		if !sound {
 			e.desk.answer(e, x.stream, core.Failed)
 			return
 		}
+		x.stream.connect(key, size)
 		e.desk.answer(e, x.stream, core.Completed)
 	case deskRefused:
 		if x := e.desk.dials[id]; x != nil && x.stream.addr == v.Peer {
@@ -120,12 +121,12 @@ func (e *Endpoint) accept(v *core.Event, id, key uint64, size uint32, sound bool
 		e.desk.send(v.At, e, v.Peer, deskRefused, id, 0, 0, "", nil)
 		return
 	}
-	if s.connect(key, size) != nil || !l.offer(s) {
+	if s.connect(key, size); !l.offer(s) {
 		s.abandon()
 		e.desk.send(v.At, e, v.Peer, deskRefused, id, 0, 0, "", nil)
 		return
 	}
-	e.desk.send(v.At, e, v.Peer, deskTaken, id, s.inKey, uint32(len(s.in.bytes)), "", func(v *core.Event) {
+	e.desk.send(v.At, e, v.Peer, deskTaken, id, s.inKey, uint32(s.in.size), "", func(v *core.Event) {
 		if err := reason(v); err != nil {
 			s.mu.Lock()
 			s.fail(err)
@@ -142,7 +143,7 @@ func (d *desk) dial(now core.Time, e *Endpoint, s *Stream, c *call, service stri
 		return err
 	}
 	d.dials[s.id] = &dial{s, c}
-	d.send(now, e, s.addr, deskOpen, s.id, s.inKey, uint32(len(s.in.bytes)), service, func(v *core.Event) {
+	d.send(now, e, s.addr, deskOpen, s.id, s.inKey, uint32(s.in.size), service, func(v *core.Event) {
 		if d.dials[s.id] != nil && v.Err != core.NoError {
 			d.end(e, s, v)
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"runtime"
 	"testing"
 
@@ -209,4 +210,56 @@ func TestDialsToNobodyLeaveNothing(t *testing.T) {
 		return nil
 	})
 	require.NoError(t, w.Run(t.Context()))
+}
+
+// TestStreamsThatWaitTakeNoRings opens streams with the largest rings, over which nothing goes: what each takes at both ends
+// together is not its ring. The first byte in one direction makes the rings of that direction.
+func TestStreamsThatWaitTakeNoRings(t *testing.T) {
+	const warm, idle, ring = 10, 200, 16 << 20
+	var perStream, used int64
+	overWorld(t, newWorld(t, false, func(*emulator.Fabric) {}), transport.Config{StreamBuffer: ring}, func(s side) {
+		l, err := s.ListenStream("")
+		require.NoError(t, err)
+		s.exchange(0)
+		var all []net.Conn
+		for range warm + idle {
+			c, err := l.Accept()
+			require.NoError(t, err)
+			all = append(all, c)
+		}
+		s.exchange(0)
+		b := make([]byte, 10)
+		n, err := all[0].Read(b)
+		require.NoError(t, err)
+		require.Equal(t, "x", string(b[:n]))
+		s.exchange(0)
+		for _, c := range all {
+			require.NoError(t, c.Close())
+		}
+	}, func(s side) {
+		s.exchange(0)
+		var all []net.Conn
+		var before int64
+		for k := range warm + idle {
+			if k == warm {
+				before = int64(heap())
+			}
+			c, err := s.peer.DialStream(s.ctx, "")
+			require.NoError(t, err)
+			all = append(all, c)
+		}
+		s.exchange(0)
+		after := int64(heap())
+		perStream = (after - before) / idle
+		_, err := all[0].Write([]byte("x"))
+		require.NoError(t, err)
+		s.exchange(0)
+		used = int64(heap()) - after
+		for _, c := range all {
+			require.NoError(t, c.Close())
+		}
+	})
+	t.Logf("%d bytes a stream that waits, %d for the first byte", perStream, used)
+	require.Less(t, perStream, int64(4096))
+	require.InDelta(t, 2*ring, used, ring/4)
 }

@@ -195,24 +195,35 @@ func (e *Endpoint) newStream(p *Peer, a core.Addr, now core.Time) *Stream {
 // listen gives a stream its in ring. It runs where the Host is driven.
 func (s *Stream) listen(size int) (err error) {
 	e := s.endpoint
-	s.in.bytes = make([]byte, size)
-	if s.in.buffer, s.inKey, err = e.host.RegisterRegion(core.Region{Bytes: s.in.bytes, Access: core.RemoteWrite, Key: e.newKey(core.RemoteWrite)}); err == nil {
+	s.in.size = size
+	if s.in.buffer, s.inKey, err = e.host.RegisterRegion(core.Region{Later: size, Access: core.RemoteWrite, Key: e.newKey(core.RemoteWrite)}); err == nil {
 		e.memories[s.inKey] = &Memory{stream: s}
 	}
 	return err
 }
 
-// connect gives a stream its out ring, as large as the peer's in ring. It runs where the Host is driven.
-func (s *Stream) connect(key uint64, size uint32) (err error) {
+// connect tells a stream its out ring, as large as the peer's in ring.
+func (s *Stream) connect(key uint64, size uint32) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.remoteKey = key
-	if s.outStage, err = s.endpoint.takeStage(int(size)); err != nil {
+	s.remoteKey, s.out.size = key, int(size)
+}
+
+// openOut makes the out ring. It runs where the Host is driven.
+func (s *Stream) openOut() (err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.outStage != nil || s.freed {
+		return nil
+	}
+	if s.outStage, err = s.endpoint.takeStage(s.out.size); err != nil {
 		return err
 	}
-	err = s.outStage.register(s.endpoint.host)
-	s.out.bytes, s.out.buffer = s.outStage.bytes[:size], s.outStage.buffer
-	return err
+	if err = s.outStage.register(s.endpoint.host); err != nil {
+		return err
+	}
+	s.out.bytes, s.out.buffer = s.outStage.bytes[:s.out.size], s.outStage.buffer
+	return nil
 }
 
 // ringSize is a power of two within bounds.

@@ -12,7 +12,8 @@ import (
 	"github.com/weft-transport/weft/transport/instant"
 )
 
-// A Stream is a connection for bytes in order, a net.Conn, between two endpoints. Each end has a ring in registered memory:
+// A Stream is a connection for bytes in order, a net.Conn, between two endpoints. Each end has a ring in registered memory, a
+// half of which is made when the first byte comes, or is written:
 //
 //	Write ─► out ring ─ remote write, with its position ─► in ring ─► Read
 //	           ▲                                             │
@@ -54,17 +55,18 @@ var _ net.Conn = (*Stream)(nil)
 // A ring is registered memory of a power of two, and positions in the stream: from tail to head are bytes that were written
 // into it and not taken out.
 type ring struct {
-	bytes      []byte
+	size       int
+	bytes      []byte // nil before the first
 	buffer     uint32
 	head, tail uint64
 }
 
-func (r *ring) room() int { return len(r.bytes) - int(r.head-r.tail) }
+func (r *ring) room() int { return r.size - int(r.head-r.tail) }
 
 // at returns the bytes from a position on, up to where the ring turns round.
 func (r *ring) at(position uint64, n int) []byte {
-	i := int(position & uint64(len(r.bytes)-1))
-	return r.bytes[i:min(i+n, len(r.bytes))]
+	i := int(position & uint64(r.size-1))
+	return r.bytes[i:min(i+n, r.size)]
 }
 
 // A turn lets one goroutine after the other read, or write, each until a deadline.
@@ -148,7 +150,7 @@ func (s *Stream) take(p []byte) (n int, credit uint64, err error) {
 		return 0, 0, io.EOF
 	case n == 0 && s.broken != nil:
 		return 0, 0, s.broken
-	case s.in.tail-s.told >= uint64(len(s.in.bytes)/4) && s.end == endless:
+	case s.in.tail-s.told >= uint64(s.in.size/4) && s.end == endless:
 		s.told = s.in.tail
 		credit = s.told
 	}
@@ -159,6 +161,13 @@ func (s *Stream) take(p []byte) (n int, credit uint64, err error) {
 func (s *Stream) Write(p []byte) (n int, err error) {
 	s.writing.lock <- struct{}{}
 	defer func() { <-s.writing.lock }()
+	if len(p) > 0 && s.out.bytes == nil { // written by whoever has the lock
+		var err error
+		closed := s.endpoint.do(func(core.Time) { err = s.openOut() })
+		if err = firstOf(closed, err); err != nil {
+			return 0, s.opError("write", err)
+		}
+	}
 	for {
 		k, err := s.put(p[n:])
 		if n += k; err != nil || n == len(p) {
@@ -188,9 +197,9 @@ func (s *Stream) put(p []byte) (n int, err error) {
 	case s.expired(&s.writing):
 		err = os.ErrDeadlineExceeded
 	}
-	for err == nil && n < len(p) && count < len(writes) && s.out.room() > 0 {
+	for err == nil && n < len(p) && count < len(writes) && s.out.bytes != nil && s.out.room() > 0 {
 		k := copy(s.out.at(s.out.head, min(chunk, s.out.room())), p[n:])
-		at := s.out.head & uint64(len(s.out.bytes)-1)
+		at := s.out.head & uint64(s.out.size-1)
 		writes[count] = s.word(sayBytes, s.out.head)
 		writes[count].Buffer, writes[count].Offset, writes[count].RemoteOffset, writes[count].Length = s.out.buffer, at, at, uint64(k)
 		count++

@@ -20,9 +20,12 @@ func (s *Stream) arrived(v *core.Event) {
 	position := v.Data &^ uint64(saidKind)
 	switch v.Data & saidKind {
 	case sayBytes:
-		if position < s.in.head || position+v.Length-s.in.tail > uint64(len(s.in.bytes)) || s.end != endless && position+v.Length > s.end {
+		if position < s.in.head || position+v.Length-s.in.tail > uint64(s.in.size) || s.end != endless && position+v.Length > s.end {
 			s.fail(ErrReset) // it breaks the rules
 			return
+		}
+		if s.in.bytes == nil {
+			s.in.bytes = s.endpoint.host.Bytes(s.in.buffer)
 		}
 		s.in.head = s.gaps.add(s.in.head, span{position, position + v.Length})
 	case sayCredit:

@@ -148,7 +148,7 @@ func (e *Endpoint) bind(now Time, ai, ri uint32) {
 			kept = uint64(a.eager)
 		}
 		if e.holds(r.Buffer, r.Offset, kept) {
-			copy(e.memory.buffers[r.Buffer][r.Offset:], c.rooms[a.room][:kept])
+			copy(e.bytesOf(r.Buffer)[r.Offset:], c.rooms[a.room][:kept])
 		}
 		e.emptyRoom(a)
 	}

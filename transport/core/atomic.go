@@ -115,7 +115,7 @@ func (e *Endpoint) performAtomic(p *Packet, s *wire.Standard, ses []byte, o *res
 	old := uint64(0)
 	if buffer != 0 {
 		var word [8]byte
-		at := e.memory.buffers[buffer][s.BufferOffset : s.BufferOffset+uint64(width)]
+		at := e.bytesOf(buffer)[s.BufferOffset : s.BufferOffset+uint64(width)]
 		copy(word[:], at)
 		old = binary.LittleEndian.Uint64(word[:])
 		v, _ := combine(x.Op, x.DataType, old, operand, compare)
@@ -139,7 +139,7 @@ func (e *Endpoint) takeFetched(m *sendMessage, o *operation, b []byte) bool {
 	if m.buffer != 0 && e.holds(m.buffer, m.offset, uint64(width)) {
 		var word [8]byte
 		binary.LittleEndian.PutUint64(word[:], o.data)
-		copy(e.memory.buffers[m.buffer][m.offset:], word[:width])
+		copy(e.bytesOf(m.buffer)[m.offset:], word[:width])
 	}
 	return true
 }

@@ -230,7 +230,7 @@ func (e *Endpoint) placeLoose(p *Packet, m *sendMessage, chunk uint32, s *wire.R
 		return true
 	}
 	from := m.offset + uint64(at)
-	return e.behind(p, int(p.HeaderLen)-ses+wire.ResponseDataSize, e.memory.buffers[m.buffer][from:from+uint64(want)]) == int(want)
+	return e.behind(p, int(p.HeaderLen)-ses+wire.ResponseDataSize, e.bytesOf(m.buffer)[from:from+uint64(want)]) == int(want)
 }
 
 // refuseLoose queues a NACK for a RUDI request.

@@ -3,6 +3,7 @@ package core
 import (
 	"errors"
 	"fmt"
+	"math"
 
 	"github.com/weft-transport/weft/transport/wire"
 )
@@ -27,6 +28,7 @@ const IdempotentKey uint64 = 1 << 63
 type Region struct {
 	Bytes  []byte
 	Access Access
+	Later  int    // bytes, instead of Bytes: they are made when they are first written (Bytes of the Endpoint)
 	Key    uint64 // by which peers name it; 0: the buffer's number, with IdempotentKey if Access has Idempotent
 }
 
@@ -44,7 +46,25 @@ type bufferTable struct {
 
 type rights struct {
 	key    uint64
+	later  uint32 // bytes that are not made yet
 	access Access
+}
+
+// Bytes returns the memory of a buffer; nil: there is none, or it was registered for later and nothing was written to it.
+func (e *Endpoint) Bytes(buffer uint32) []byte {
+	if !e.holds(buffer, 0, 0) || e.memory.rights[buffer].later > 0 {
+		return nil
+	}
+	return e.memory.buffers[buffer]
+}
+
+// bytesOf returns the memory of a buffer that there is, for whoever writes to it or reads it.
+func (e *Endpoint) bytesOf(buffer uint32) []byte {
+	t := &e.memory
+	if r := &t.rights[buffer]; r.later > 0 {
+		t.buffers[buffer], r.later = make([]byte, r.later), 0
+	}
+	return t.buffers[buffer]
 }
 
 // Register makes memory known and returns its number: the Buffer of local messages, and the
@@ -74,13 +94,16 @@ func (e *Endpoint) RegisterRegion(r Region) (buffer uint32, key uint64, err erro
 			key |= IdempotentKey
 		}
 	}
+	if r.Later < 0 || r.Later > math.MaxUint32 || r.Later > 0 && r.Bytes != nil {
+		return 0, 0, fmt.Errorf("core: register %d bytes for later: %w", r.Later, ErrBuffer)
+	}
 	if key&IdempotentKey != 0 != (r.Access&Idempotent != 0) || e.inUse(key) {
 		return 0, 0, fmt.Errorf("core: register key %#x: %w", r.Key, ErrKey)
 	}
 	if r.Bytes == nil {
 		r.Bytes = []byte{}
 	}
-	t.buffers, t.rights = append(t.buffers, r.Bytes), append(t.rights, rights{key, r.Access})
+	t.buffers, t.rights = append(t.buffers, r.Bytes), append(t.rights, rights{key, uint32(r.Later), r.Access})
 	if key != uint64(buffer) {
 		t.byKey.remove(key)
 		t.byKey.put(key, buffer)
@@ -101,7 +124,7 @@ func (e *Endpoint) Deregister(buffer uint32) {
 	if int(buffer) >= len(t.buffers) {
 		return
 	}
-	t.buffers[buffer] = nil
+	t.buffers[buffer], t.rights[buffer].later = nil, 0
 	if key := t.rights[buffer].key; e.cfg.OnlyRegistered && key != uint64(buffer) && t.byKey.get(key) == buffer {
 		t.byKey.remove(key) // where other keys are virtual memory, this one stays known
 	}
@@ -146,7 +169,7 @@ func (e *Endpoint) ReadAt(buffer uint32, offset uint64, dst []byte) {
 		clear(dst)
 		return
 	}
-	copy(dst, e.memory.buffers[buffer][offset:])
+	copy(dst, e.bytesOf(buffer)[offset:])
 }
 
 // holds tells whether a range lies within a registered buffer.
@@ -154,7 +177,7 @@ func (e *Endpoint) holds(buffer uint32, offset, length uint64) bool {
 	if buffer == 0 || uint64(buffer) >= uint64(len(e.memory.buffers)) || e.memory.buffers[buffer] == nil {
 		return false
 	}
-	size := uint64(len(e.memory.buffers[buffer]))
+	size := uint64(len(e.memory.buffers[buffer])) + uint64(e.memory.rights[buffer].later)
 	return offset <= size && length <= size-offset
 }
 
@@ -164,7 +187,7 @@ func (e *Endpoint) place(p *Payload, buffer uint32, offset uint64) {
 	if p.Buffer == 0 || p.Length == 0 || buffer == 0 || e.cfg.Remote == nil {
 		return
 	}
-	e.fetch(p, 0, e.memory.buffers[buffer][offset:offset+uint64(p.Length)])
+	e.fetch(p, 0, e.bytesOf(buffer)[offset:offset+uint64(p.Length)])
 }
 
 // fetch copies bytes of a payload, from at on, to dst.

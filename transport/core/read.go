@@ -37,7 +37,7 @@ func (e *Endpoint) performRead(now Time, p *Packet, t uint32, s *wire.Standard, 
 	if int(length) <= e.cfg.MaxACKData && token == 0 {
 		o.op, o.size, o.length, o.place = wire.RespWithData, uint8(length), s.RequestLength, s.MessageOffset
 		if buffer != 0 {
-			copy(o.data[:length], e.memory.buffers[buffer][offset+uint64(s.MessageOffset):])
+			copy(o.data[:length], e.bytesOf(buffer)[offset+uint64(s.MessageOffset):])
 		}
 		return 0
 	}
@@ -150,7 +150,7 @@ func (e *Endpoint) takeInline(now Time, p *Packet, i, mi uint32, next wire.Next,
 	case o.opcode != wire.OpRead || uint64(place)+uint64(length) > m.length || o.got+uint64(length) > m.length:
 		return
 	case m.buffer != 0 && e.holds(m.buffer, m.offset+uint64(place), uint64(length)):
-		copy(e.memory.buffers[m.buffer][m.offset+uint64(place):], data)
+		copy(e.bytesOf(m.buffer)[m.offset+uint64(place):], data)
 	}
 	e.dataCame(now, i, mi, uint64(length))
 }
