@@ -8,6 +8,9 @@
 package congestion
 
 import (
+	"errors"
+	"fmt"
+
 	"github.com/weft-transport/weft/transport/instant"
 	"github.com/weft-transport/weft/transport/param"
 )
@@ -104,3 +107,18 @@ func NeedsTelemetry(m Maker) bool {
 
 // Registry holds every known algorithm.
 var Registry = param.Registry[Maker]{Noun: "congestion controller"}
+
+// Try makes one controller and says what is plainly wrong with it, so that no run has to find out: there is none, or its
+// Deadline stays where it was when OnTimeout is called at it.
+func Try(m Maker) error {
+	c := m(Path{LineRateBps: 400e9, BaseRTT: 10 * instant.Microsecond, MTU: 4096, MSS: 4096})
+	if c == nil {
+		return errors.New("its Maker returned nil; expected a Controller")
+	}
+	if now := max(0, c.Deadline()); now != instant.Never {
+		if c.OnTimeout(now); c.Deadline() <= now {
+			return fmt.Errorf("its Deadline is %v after OnTimeout at %v; expected a later one, or instant.Never", c.Deadline(), now)
+		}
+	}
+	return nil
+}

@@ -6,6 +6,8 @@
 package spray
 
 import (
+	"errors"
+
 	"github.com/weft-transport/weft/transport/instant"
 	"github.com/weft-transport/weft/transport/param"
 )
@@ -49,3 +51,11 @@ type Maker func(Path) Sprayer
 
 // Registry holds every known algorithm.
 var Registry = param.Registry[Maker]{Noun: "sprayer"}
+
+// Try makes one sprayer and says what is plainly wrong with it, so that no run has to find out.
+func Try(m Maker) error {
+	if m(Path{BaseRTT: 10 * instant.Microsecond, BDPPackets: 122}) == nil {
+		return errors.New("its Maker returned nil; expected a Sprayer")
+	}
+	return nil
+}

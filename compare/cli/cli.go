@@ -22,6 +22,7 @@ import (
 	"github.com/weft-transport/weft/compare/dissect"
 	"github.com/weft-transport/weft/compare/perf"
 	_ "github.com/weft-transport/weft/compare/protocols" // register themselves
+	"github.com/weft-transport/weft/transport/param"
 )
 
 // Exit statuses.
@@ -84,6 +85,12 @@ func (e errUsage) Unwrap() error { return e.error }
 // Run runs one command and returns its exit status.
 func Run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	a := &app{ctx: ctx, args: args, stdout: stdout, stderr: stderr}
+	if wrong := param.Mistakes(); len(wrong) > 0 { // in the program's own algorithms
+		for _, err := range wrong {
+			a.status(errUsage{err})
+		}
+		return Usage
+	}
 	var c commands
 	exited := -1
 	parser := kong.Must(&c, kong.Name("weft"),

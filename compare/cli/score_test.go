@@ -66,6 +66,16 @@ func TestScoreOfASprayer(t *testing.T) {
 	require.Contains(t, stderr, "12 of 12 runs")
 }
 
+// The evidence resolves: its settings fit all scenarios.
+func TestScoreInFull(t *testing.T) {
+	contest, err := score.New(score.Options{What: "congestion=strack", Over: "uet", Against: []string{"nscc"}, Full: true})
+	require.NoError(t, err)
+	for _, s := range contest.Campaign.Scenarios {
+		require.Equal(t, 128, s.Fabric.Network.Hosts, s.Name)
+		require.Len(t, s.Seeds.List, 10, s.Name)
+	}
+}
+
 func TestScoreInterrupted(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()

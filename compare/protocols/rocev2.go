@@ -51,7 +51,7 @@ func newRoCE(v param.Values) (*roce, error) {
 		return nil, fmt.Errorf("timeout: 0 (none) needs acks=data: the class of acknowledgements that go ahead drops packets also where that of data does not, and nobody would miss one")
 	}
 	name, given := v.Choice("congestion")
-	if r.controller, _, err = congestion.Registry.Make(name, given); err != nil {
+	if r.controller, err = tried(&congestion.Registry, congestion.Try, name, given); err != nil {
 		return nil, err
 	}
 	if congestion.NeedsCredit(r.controller) {

@@ -57,12 +57,28 @@ func newUET(v param.Values) (*uet, error) {
 		return nil, err
 	}
 	name, given := v.Choice("congestion")
-	if u.controller, _, err = congestion.Registry.Make(name, given); err != nil {
+	if u.controller, err = tried(&congestion.Registry, congestion.Try, name, given); err != nil {
 		return nil, err
 	}
 	name, given = v.Choice("spray")
-	u.sprayer, _, err = spray.Registry.Make(name, given)
-	return u, err
+	if u.sprayer, err = tried(&spray.Registry, spray.Try, name, given); err != nil {
+		return nil, err
+	}
+	return u, nil
+}
+
+// tried makes an algorithm of which another of the same parameters has been tried: a trial may leave something behind in
+// what the contexts of one Maker share.
+func tried[M any](r *param.Registry[M], try func(M) error, name string, given map[string]string) (made M, err error) {
+	trial, _, err := r.Make(name, given)
+	if err != nil {
+		return trial, err
+	}
+	if err := try(trial); err != nil {
+		return made, fmt.Errorf("%s %s: %w", r.Noun, name, err)
+	}
+	made, _, err = r.Make(name, given)
+	return made, err
 }
 
 // checkRetries refuses 0, which the protocols take for their default.

@@ -96,10 +96,43 @@ func TestMessages(t *testing.T) {
 	require.EqualError(t, err, `unknown meal "dinner"; expected one of lunch`)
 }
 
-func TestRegisterPanics(t *testing.T) {
-	fruits, _ := registries()
-	require.Panics(t, func() { fruits.Register(Entry[int]{Name: "apple"}) })
-	require.Panics(t, func() {
-		fruits.Register(Entry[int]{Name: "pear", Params: []Param{{Name: "x", Kind: Int, Default: "many"}}})
-	})
+// A wrong registration is told with its place, by Mistakes and to whoever looks the name up, and nothing panics.
+func TestRegisterRefuses(t *testing.T) {
+	defer func(before []error) { mistakes = before }(mistakes)
+	make7 := func(Values) (int, error) { return 7, nil }
+	for _, c := range []struct {
+		entry Entry[int]
+		want  string
+	}{
+		{Entry[int]{Name: "apple", New: make7}, "is registered already"},
+		{Entry[int]{Name: "", New: make7}, "cannot be written in a SPEC"},
+		{Entry[int]{Name: "a,b", New: make7}, "cannot be written in a SPEC"},
+		{Entry[int]{Name: "pear"}, "has no New"},
+		{Entry[int]{Name: "pear", New: make7, Params: []Param{{Name: "x", Kind: Int, Default: "many"}}}, `parameter "x" has a default that it refuses: "many" is not a whole number`},
+		{Entry[int]{Name: "pear", New: make7, Params: []Param{{Name: "x", Kind: Int, Default: "9", Max: 5}}}, "9 is outside 0 to 5"},
+		{Entry[int]{Name: "pear", New: make7, Params: []Param{{Name: "x"}}}, "has no Kind"},
+		{Entry[int]{Name: "pear", New: make7, Params: []Param{{Name: "x.y", Kind: Int}}}, "cannot be written"},
+		{Entry[int]{Name: "pear", New: make7, Params: []Param{{Name: "x", Kind: Int}, {Name: "x", Kind: Int}}}, "is declared twice"},
+		{Entry[int]{Name: "pear", New: make7, Params: []Param{{Name: "x", Kind: Int, Min: 3, Max: 2}}}, "bounds from 3 to 2"},
+		{Entry[int]{Name: "pear", New: make7, Params: []Param{{Name: "x", Kind: Choice}}}, "without Of"},
+	} {
+		fruits, _ := registries()
+		mistakes = nil
+		fruits.Register(c.entry)
+		require.Len(t, Mistakes(), 1)
+		require.ErrorContains(t, Mistakes()[0], c.want)
+		require.Regexp(t, `param_test\.go:\d+: fruit "`, Mistakes()[0].Error())
+		if c.entry.Name == "pear" {
+			_, _, err := fruits.Make("pear", nil)
+			require.ErrorContains(t, err, c.want)
+			require.Equal(t, []string{"apple"}, fruits.Names())
+		}
+	}
+}
+
+func TestMakeRefusesNothing(t *testing.T) {
+	makers := &Registry[func()]{Noun: "maker"}
+	makers.Register(Entry[func()]{Name: "idle", New: func(Values) (func(), error) { return nil, nil }})
+	_, _, err := makers.Make("idle", nil)
+	require.EqualError(t, err, "maker idle: its New returned nil; expected what it makes, or an error")
 }
