@@ -38,7 +38,6 @@ type Fabric struct {
 	mu       sync.Mutex
 	net      *emulator.Fabric
 	flights  flights
-	woken    []int32 // hosts that have something for an idle link
 	hosts    []*Host // nil before the first Driver
 	arriving arriving
 	full     []*TUN // that received something
@@ -242,41 +241,47 @@ func (f *Fabric) turn(clock func() Time) (next Time, ok bool) {
 	taken := f.arrived.take()
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if !f.advance(clock()) {
-		return 0, false
-	}
-	woken := f.woken[:0]
-	for now := f.net.Now(); taken != nil; {
+	now := clock()
+	for taken != nil {
 		p := taken
 		taken, p.next = p.next, nil
-		p.entered = now
+		// It enters when it was written, unless the network is beyond that.
+		if at := min(now, f.toNetwork(p.stamp)); at > f.net.Now() && !f.advance(at) {
+			return 0, false
+		}
+		p.entered = f.net.Now()
 		if f.gates[p.from].push(p) {
-			woken = append(woken, p.from)
+			f.net.Wake(int(p.from))
 		}
 	}
-	for _, h := range woken {
-		f.net.Wake(int(h))
+	if !f.advance(now) {
+		return 0, false
 	}
-	f.woken = woken
 	return f.net.Next(), true
 }
 
-// rest waits until the network has something to do, or something is handed in.
+// rest waits until the network has something to do, or something is handed in: asleep, but for the last part.
 func (f *Fabric) rest(next Time) {
-	now := f.since()
-	wait, poll := f.toWall(next)-now, max(f.cfg.Poll, 0)
+	due, now, poll := f.toWall(next), f.since(), max(f.cfg.Poll, 0)
 	switch {
-	case wait > poll:
-		f.doze(wait - poll)
-	case f.cfg.Poll < 0 && wait > 0:
-		f.doze(wait)
-	case now-f.rested > mostAwake:
-		f.sleep.sleep(nap)
+	case due-now > poll:
+		f.doze(due - now - poll)
+	case f.cfg.Poll < 0 && due > now:
+		f.doze(due - now)
 	default:
-		return
+		for now < due && now-f.rested <= mostAwake && f.idle() {
+			now = f.since()
+		}
+		if now-f.rested <= mostAwake {
+			return
+		}
+		f.sleep.sleep(nap)
 	}
 	f.rested = f.since()
 }
+
+// idle tells that nothing was handed in.
+func (f *Fabric) idle() bool { return f.arrived.empty() && !f.changed.Load() && !f.closed.Load() }
 
 // A loop that never sleeps would have its processor to itself where it goes ahead of all, until the system stops it for 50
 // ms of every second. It gives away what the system would take, often and for short.
@@ -287,7 +292,7 @@ const (
 
 func (f *Fabric) doze(wait time.Duration) {
 	f.asleep.Store(true)
-	if f.arrived.empty() && !f.changed.Load() && !f.closed.Load() {
+	if f.idle() {
 		f.sleep.sleep(wait)
 	}
 	f.asleep.Store(false)

@@ -41,6 +41,22 @@ func TestMain(m *testing.M) {
 		}
 		fmt.Println("heard 64")
 		os.Exit(0)
+	case "build": // until it is killed
+		n, err := leafSpine(4, 1e9, 0)
+		var p *Plan
+		if err == nil {
+			p, err = NewPlan(n, Options{Name: os.Args[1]})
+		}
+		if err == nil {
+			err = p.Start(context.Background(), func(done, all int) {
+				if done == all/2 {
+					fmt.Println("half")
+					time.Sleep(time.Hour)
+				}
+			})
+		}
+		fmt.Println(err)
+		os.Exit(1)
 	case "spray": // one datagram from each of 64 source ports
 		for port := range 64 {
 			var c *net.UDPConn
@@ -63,10 +79,16 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-func network(t *testing.T, hosts int, rate int64, delay instant.Time) *emulator.Network {
+func leafSpine(hosts int, rate int64, delay instant.Time) (*emulator.Network, error) {
 	make, _, err := emulator.Topologies.Make("leafspine", nil)
-	require.NoError(t, err)
-	n, err := make(emulator.Spec{Hosts: hosts, RateBps: rate, LinkDelay: delay})
+	if err != nil {
+		return nil, err
+	}
+	return make(emulator.Spec{Hosts: hosts, RateBps: rate, LinkDelay: delay})
+}
+
+func network(t *testing.T, hosts int, rate int64, delay instant.Time) *emulator.Network {
+	n, err := leafSpine(hosts, rate, delay)
 	require.NoError(t, err)
 	return n
 }
@@ -234,6 +256,34 @@ func TestAnInterruptUndoes(t *testing.T) {
 	left, err := namespacesOf(p.Name)
 	require.NoError(t, err)
 	require.Empty(t, left)
+}
+
+// What a killed process has half built, Stop takes away.
+func TestWhatAKilledProcessLeavesComesDown(t *testing.T) {
+	p, _ := up(t, 4, Options{})
+	require.NoError(t, Stop(context.Background(), p.Name))
+	self, err := os.Executable()
+	require.NoError(t, err)
+	builder := exec.Command(self, p.Name)
+	builder.Env = append(os.Environ(), "WEFT_NETNS_ROLE=build")
+	says, err := builder.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, builder.Start())
+	lines := bufio.NewScanner(says)
+	require.True(t, lines.Scan())
+	require.Equal(t, "half", lines.Text())
+	require.NoError(t, builder.Process.Kill())
+	require.Error(t, builder.Wait())
+	left, err := namespacesOf(p.Name)
+	require.NoError(t, err)
+	require.NotEmpty(t, left)
+	require.NoError(t, Stop(context.Background(), p.Name))
+	left, err = namespacesOf(p.Name)
+	require.NoError(t, err)
+	require.Empty(t, left)
+	names, err := filepath.Glob(filepath.Join(namesDir, p.Name+".*"))
+	require.NoError(t, err)
+	require.Empty(t, names)
 }
 
 func TestMissingPartsAreNamed(t *testing.T) {
