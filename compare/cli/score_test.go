@@ -86,11 +86,11 @@ func TestScoreInterrupted(t *testing.T) {
 
 func TestScoreMisuse(t *testing.T) {
 	for args, want := range map[string]string{
-		"nscc":                                     `"nscc" is not congestion=NAME or spray=NAME`,
+		"nscc":                                     `"nscc" does not say what is tested; expected congestion=NAME or spray=NAME`,
 		"congestion=nsc":                           `unknown congestion controller "nsc"; expected one of`,
-		"congestion=nscc,congestion.gama=1":        `has no parameter "gama"`,
+		"congestion=nscc,congestion.gama=1":        `weft: protocol uet: congestion.gama: congestion nscc has no parameter "gama"`,
 		"spray=reps --against repz":                `against: unknown sprayer "repz"`,
-		"spray=reps --against reps":                "there is nobody to compare with",
+		"spray=reps --against reps":                "there is nobody to compare with; expected another name in --against",
 		"spray=reps --seeds x":                     "seeds",
 		"spray=reps --over sctp":                   `unknown protocol "sctp"`,
 		"spray=reps --workers -1":                  "--workers -1: expected",

@@ -7,6 +7,7 @@ import (
 	"sort"
 	"strings"
 
+	"github.com/weft-transport/weft/compare/protocol"
 	"github.com/weft-transport/weft/compare/scenario"
 	"github.com/weft-transport/weft/congestion"
 	"github.com/weft-transport/weft/spray"
@@ -44,7 +45,7 @@ func contest(o Options) (kind string, all []contestant, left []string, err error
 	kind, _, _ = strings.Cut(o.What, "=")
 	chooser, ok := kinds[kind]
 	if !ok {
-		return "", nil, nil, fmt.Errorf("%q is not congestion=NAME or spray=NAME", o.What)
+		return "", nil, nil, fmt.Errorf("%q does not say what is tested; expected congestion=NAME or spray=NAME", o.What)
 	}
 	what, err := scenario.ParseSpec(base.Name + "," + o.What)
 	if err != nil {
@@ -65,6 +66,9 @@ func contest(o Options) (kind string, all []contestant, left []string, err error
 	}
 	for _, key := range sortedKeys(tested.given) {
 		tested.label += fmt.Sprintf(" %s=%s", key, tested.given[key])
+	}
+	if err := proven(tested.in(base, kind)); err != nil {
+		return "", nil, nil, err
 	}
 	names := o.Against
 	if names == nil {
@@ -88,7 +92,7 @@ func contest(o Options) (kind string, all []contestant, left []string, err error
 		all = append(all, contestant{label: name, name: name})
 	}
 	if len(all) == 1 {
-		return "", nil, nil, errors.New("there is nobody to compare with")
+		return "", nil, nil, errors.New("there is nobody to compare with; expected another name in --against")
 	}
 	for i := range all {
 		all[i].spec = all[i].in(base, kind)
@@ -133,4 +137,16 @@ func sortedKeys(m map[string]string) []string {
 	}
 	sort.Strings(keys)
 	return keys
+}
+
+// proven makes the protocol of the tested one alone, so that what is wrong with it is not told of a list with all others.
+func proven(spec scenario.Spec) error {
+	given := map[string]string{}
+	for key, text := range spec.Given {
+		if !strings.HasPrefix(key, "class.") {
+			given[key] = text
+		}
+	}
+	_, _, err := protocol.Registry.Make(spec.Name, given)
+	return err
 }

@@ -115,7 +115,7 @@ func checkReacts(maker congestion.Maker) error {
 			return errors.New("the deadline does not move on")
 		}
 		if after := n.speed(); after > before/10*9 {
-			return fmt.Errorf("%s left the speed at %s, from %s", k.name, gbps(after), gbps(before))
+			return fmt.Errorf("%s for ten round trips left the speed at %s, from %s; at most nine tenths of that were expected (Traits.Hears has them)", k.name, gbps(after), gbps(before))
 		}
 	}
 	return nil
@@ -144,7 +144,7 @@ func checkDeaf(maker congestion.Maker) error {
 			}
 		}
 		if after := answerOf(n.c); after.window != before.window || after.rate != before.rate {
-			return fmt.Errorf("%s changed %+v to %+v", k.name, before, after)
+			return fmt.Errorf("%s changed a window of %d bytes and a rate of %d bit/s to %d and %d; expected no change, or %s among Traits.Hears", k.name, before.window, before.rate, after.window, after.rate, k.name)
 		}
 	}
 	return nil
