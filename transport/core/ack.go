@@ -410,9 +410,12 @@ func (e *Endpoint) unlose(pd *sendPDC, psn uint32, r *sentPacket) {
 func (e *Endpoint) releaseMap(pd *sendPDC, a *wire.AckCC) (progress bool) {
 	base := a.CumPSN + uint32(int32(a.SackOffset))
 	e.heard.base = base
-	for set := a.Sack; set != 0; set &= set - 1 {
+	if pd.una == pd.next {
+		return false
+	}
+	for set := a.Sack &^ pd.room.get64(e.got, base); set != 0; set &= set - 1 { // most of it an earlier map told
 		psn := base + uint32(bits.TrailingZeros64(set))
-		if within(psn, pd.una, pd.next) && !pd.room.has(e.got, psn) {
+		if within(psn, pd.una, pd.next) {
 			e.markGot(pd, psn)
 			e.heard.mapped |= set & -set
 			progress = true
