@@ -122,19 +122,21 @@ func (c *emulateUpCmd) Run(a *app) error {
 	return err
 }
 
+var errInterrupted = errors.New("interrupted; nothing is left of the network")
+
 // raise builds a network that can be built.
 func (f *networkFlags) raise(a *app, p *netns.Plan) error {
-	if err := p.Probe(a.ctx); err != nil {
-		return err
-	}
 	begun := time.Now()
-	err := p.Start(a.ctx, func(done, all int) {
-		if done%50 == 0 || done == all {
-			fmt.Fprintf(a.stderr, "%s: %d of %d commands in %v\n", p.Name, done, all, time.Since(begun).Round(10*time.Millisecond))
-		}
-	})
+	err := p.Probe(a.ctx)
+	if err == nil {
+		err = p.Start(a.ctx, func(done, all int) {
+			if done%50 == 0 || done == all {
+				fmt.Fprintf(a.stderr, "%s: %d of %d commands in %v\n", p.Name, done, all, time.Since(begun).Round(10*time.Millisecond))
+			}
+		})
+	}
 	if errors.Is(err, context.Canceled) {
-		return errors.New("interrupted; nothing is left of the network")
+		return errInterrupted
 	}
 	if err != nil {
 		return err

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 
 	weft "github.com/weft-transport/weft"
 	"github.com/weft-transport/weft/compare/campaign"
@@ -43,7 +44,7 @@ func (c *emulateRunCmd) choose(a *app, s *scenario.Scenario) (*wallNetwork, erro
 	}
 	kernel := func() (err error) {
 		if len(needs) > 0 {
-			return errUsage{fmt.Errorf("namespaces do not play %s", needs[0])}
+			return errUsage{fmt.Errorf("namespaces do not play %s; --carrier live does", strings.Join(needs, ", "))}
 		}
 		if n.plan, err = c.kernelPlan(s); err == nil {
 			err = n.plan.Probe(a.ctx)
@@ -55,19 +56,19 @@ func (c *emulateRunCmd) choose(a *app, s *scenario.Scenario) (*wallNetwork, erro
 		switch {
 		case err == nil:
 			return n, nil
-		case c.Carrier == "netns":
-			return nil, fmt.Errorf("%w; --carrier live plays them in user space", err)
 		case a.ctx.Err() != nil:
-			return nil, a.ctx.Err()
+			return nil, errInterrupted
+		case c.Carrier == "netns":
+			return nil, err
 		}
 		n.why = oneLine(err.Error())
 	}
 	n.carrier = "live"
-	if c.Unshaped {
-		return nil, errUsage{errors.New("--unshaped: the live carrier keeps the rates of links; set fabric.rate")}
-	}
 	if n.why != "" {
 		fmt.Fprintf(a.stderr, "weft: carrier live, because %s\n", n.why)
+	}
+	if c.Unshaped {
+		return nil, errUsage{errors.New("--unshaped: the live carrier keeps the rates of links; set fabric.rate")}
 	}
 	var err error
 	if n.plan, err = netns.NewHosts(s.Fabric.Network, c.Name); err != nil {

@@ -32,6 +32,9 @@ func (o *onHosts) Decode(ctx *kong.DecodeContext) error {
 	if err := ctx.Scan.PopValueInto("command", &one.command); err != nil {
 		return fmt.Errorf("nothing follows %q; expected a command, as in --on h0 'iperf3 -s'", one.host)
 	}
+	if strings.TrimSpace(one.command) == "" {
+		return fmt.Errorf("an empty text follows %q; expected a command, as in --on h0 'iperf3 -s'", one.host)
+	}
 	*o = append(*o, one)
 	return nil
 }
@@ -125,7 +128,7 @@ func (c *emulateRunCmd) play(a *app, n *wallNetwork) error {
 	var running sync.WaitGroup
 	defer running.Wait()
 	defer stop()
-	ended := make(chan error, 1)
+	ended, failed := make(chan error, 1), make(chan string, len(c.On))
 	for i := range c.On {
 		last := i == len(c.On)-1
 		program, err := c.begin(ctx, a, n.plan, i)
@@ -133,8 +136,11 @@ func (c *emulateRunCmd) play(a *app, n *wallNetwork) error {
 			return err
 		}
 		running.Go(func() {
-			if err := program.wait(); last {
+			err := program.wait()
+			if last {
 				ended <- err
+			} else if err != nil && ctx.Err() == nil { // on its own, before the last one
+				failed <- fmt.Sprintf("weft: %s on %s: %v; what it said is in %s", c.On[i].command, c.On[i].host, err, program.file.Name())
 			}
 		})
 		if !last {
@@ -147,7 +153,12 @@ func (c *emulateRunCmd) play(a *app, n *wallNetwork) error {
 	begun := time.Now()
 	for {
 		select {
+		case text := <-failed:
+			fmt.Fprintln(a.stderr, text)
 		case err := <-ended:
+			for len(failed) > 0 {
+				fmt.Fprintln(a.stderr, <-failed)
+			}
 			return errors.Join(c.finish(a, n, table, time.Since(begun)), c.verdict(a, err))
 		case <-time.After(time.Second):
 			if !c.Quiet {
@@ -160,7 +171,7 @@ func (c *emulateRunCmd) play(a *app, n *wallNetwork) error {
 func (c *emulateRunCmd) verdict(a *app, err error) error {
 	switch {
 	case a.ctx.Err() != nil:
-		return errors.New("interrupted; nothing is left of the network")
+		return errInterrupted
 	case err != nil:
 		return fmt.Errorf("%s on %s: %w", c.On[len(c.On)-1].command, c.On[len(c.On)-1].host, err)
 	}
@@ -188,7 +199,7 @@ func (c *emulateRunCmd) begin(ctx context.Context, a *app, p *netns.Plan, i int)
 	if i == len(c.On)-1 {
 		out = io.MultiWriter(a.stdout, file)
 	}
-	cmd, err := netns.Program(ctx, p.Name, host, []string{"sh", "-c", "exec " + c.On[i].command}, out)
+	cmd, err := netns.Shell(ctx, p.Name, host, c.On[i].command, out)
 	if err == nil {
 		err = cmd.Start()
 	}
@@ -199,4 +210,11 @@ func (c *emulateRunCmd) begin(ctx context.Context, a *app, p *netns.Plan, i int)
 	return started{cmd, file}, nil
 }
 
-func (s started) wait() error { return errors.Join(s.cmd.Wait(), s.file.Close()) }
+// wait waits for the program. What it has left running in the background is taken down with the network, and is no error.
+func (s started) wait() error {
+	err := s.cmd.Wait()
+	if errors.Is(err, exec.ErrWaitDelay) {
+		err = nil
+	}
+	return errors.Join(err, s.file.Close())
+}

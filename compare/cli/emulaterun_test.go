@@ -72,7 +72,7 @@ func TestEmulateRunLive(t *testing.T) {
 	out := t.TempDir()
 	pcap := filepath.Join(out, "links.pcapng")
 	self := func(role string) string {
-		return "env " + programKey + "=" + role + " " + os.Args[0] + " -test.run=^TestEmulatedProgram$"
+		return "cd . && " + programKey + "=" + role + " " + os.Args[0] + " -test.run=^TestEmulatedProgram$" // by the shell
 	}
 	status, stdout, stderr := weft("emulate", "run", emulated(t), "--set", "fabric.rate=100Mbps", "--carrier", "live", "--name", name, "--out", out, "--pcap", pcap,
 		"--netem", "leaf0-h0=delay 4ms loss 20% seed 2", "--on", "h3", self("answer"), "--on", "h0", self("ask:h3"))
@@ -164,7 +164,7 @@ func TestEmulateRunChoosesTheCarrier(t *testing.T) {
 	require.NoError(t, os.WriteFile(faulty, []byte(text), 0o600))
 	status, _, stderr := weft("emulate", "run", faulty, "--name", name, "--carrier", "netns", "--on", "h0", "true", "--out", t.TempDir())
 	require.Equal(t, cli.Usage, status)
-	require.Contains(t, stderr, "namespaces do not play faults on schedule; --carrier live plays them")
+	require.Contains(t, stderr, "namespaces do not play faults on schedule; --carrier live does")
 	status, _, stderr = weft("emulate", "run", faulty, "--set", "fabric.rate=10Mbps", "--name", name, "--on", "h0", "true", "--out", t.TempDir())
 	require.Equal(t, cli.Done, status, stderr)
 	require.Contains(t, stderr, "carrier live, because namespaces do not play faults on schedule")

@@ -2,7 +2,6 @@ package netns
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -78,13 +77,22 @@ func probeHosts(ctx context.Context, probe string) error {
 	if err != nil {
 		return fmt.Errorf("netns: TUN devices need the kernel's tun and CAP_NET_ADMIN: %w", err)
 	}
-	return errors.Join(file.Close(), probeNamespace(ctx, probe))
-}
-
-// probeNamespace makes a namespace, and takes it away.
-func probeNamespace(ctx context.Context, probe string) error {
-	if err := do(ctx, Command{"ip", "netns", "add", probe}); err != nil {
-		return fmt.Errorf("netns: namespaces need root, or the capabilities CAP_SYS_ADMIN and CAP_NET_ADMIN: %w", err)
+	_ = file.Close()
+	if err := addProbe(ctx, probe); err != nil {
+		return err
 	}
 	return do(context.WithoutCancel(ctx), Command{"ip", "netns", "del", probe})
+}
+
+// addProbe makes a namespace.
+func addProbe(ctx context.Context, probe string) error {
+	err := do(ctx, Command{"ip", "netns", "add", probe})
+	if ctx.Err() != nil {
+		_ = do(context.WithoutCancel(ctx), Command{"ip", "netns", "del", probe}) // which may be there, or half made
+		return ctx.Err()
+	}
+	if err != nil {
+		return fmt.Errorf("netns: namespaces need root, or the capabilities CAP_SYS_ADMIN and CAP_NET_ADMIN: %w", err)
+	}
+	return nil
 }

@@ -1,7 +1,6 @@
 package netns
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -32,7 +31,7 @@ func do(ctx context.Context, c Command) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	said := strings.Join(strings.Fields(string(bytes.TrimSpace(out))), " ")
+	said := strings.TrimSuffix(strings.Join(strings.Fields(string(out)), " "), ".")
 	return fmt.Errorf("netns: %s: %w: %s", c, err, said)
 }
 
@@ -45,7 +44,7 @@ func (p *Plan) Probe(ctx context.Context) error {
 	if err := privileged("a network of namespaces"); err != nil {
 		return err
 	}
-	probe := fmt.Sprintf("weft-probe.%d", os.Getpid())
+	probe := fmt.Sprintf("%s.probe%d", p.Name, os.Getpid()) // which Stop finds if we are killed
 	if p.userSpace {
 		return probeHosts(ctx, probe)
 	}
@@ -58,8 +57,8 @@ func (p *Plan) Probe(ctx context.Context) error {
 	if len(missing) > 0 {
 		return errors.Join(missing...)
 	}
-	if err := do(ctx, Command{"ip", "netns", "add", probe}); err != nil {
-		return fmt.Errorf("netns: namespaces need root, or the capabilities CAP_SYS_ADMIN and CAP_NET_ADMIN: %w", err)
+	if err := addProbe(ctx, probe); err != nil {
+		return err
 	}
 	defer func() { _ = do(context.WithoutCancel(ctx), Command{"ip", "netns", "del", probe}) }()
 	try := func(needed bool, what string, words ...string) {
@@ -71,7 +70,7 @@ func (p *Plan) Probe(ctx context.Context) error {
 			missing = append(missing, fmt.Errorf("netns: this kernel has no %s: %w", what, err))
 		}
 	}
-	try(p.needs.netem, "netem (delays, losses); the user-space carrier has its own", "netem", "delay", "1ms")
+	try(p.needs.netem, "netem (delays, losses), which weft emulate run --carrier live does without", "netem", "delay", "1ms")
 	try(p.needs.tbf, "tbf (rates)", "tbf", "rate", "10mbit", "burst", "32k", "limit", "100k")
 	try(p.needs.red, "red (marks)", "red", "limit", "400000", "min", "30000", "max", "90000", "avpkt", "1000", "burst", "50", "bandwidth", "10mbit")
 	return errors.Join(missing...)
@@ -81,7 +80,7 @@ func (p *Plan) Probe(ctx context.Context) error {
 func (p *Plan) Start(ctx context.Context, progress func(done, all int)) error {
 	if up, err := namespacesOf(p.Name); err != nil || len(up) > 0 {
 		if err == nil {
-			err = fmt.Errorf("netns: %s is up already, with %d namespaces; take it down first", p.Name, len(up))
+			err = fmt.Errorf("netns: %s is up already, with %d namespaces; take it down first, or choose another name", p.Name, len(up))
 		}
 		return err
 	}
@@ -92,6 +91,9 @@ func (p *Plan) Start(ctx context.Context, progress func(done, all int)) error {
 		err := ctx.Err()
 		if err == nil {
 			err = do(ctx, c)
+		}
+		if i == 0 && err != nil && ctx.Err() == nil {
+			return err // nothing is ours yet: another may build a network of the same name
 		}
 		if err != nil {
 			return errors.Join(err, Stop(context.WithoutCancel(ctx), p.Name))
@@ -147,6 +149,9 @@ func namespacesOf(name string) (all []string, err error) {
 // Stop takes the network of a name away, whatever is left of it: its programs are asked to end, then killed, and its
 // namespaces deleted. That nothing is there is no error.
 func Stop(ctx context.Context, name string) error {
+	for _, pid := range outside(name) {
+		signalOne(pid, syscall.SIGKILL)
+	}
 	all, err := namespacesOf(name)
 	if err == nil && len(all) > 0 {
 		err = privileged("taking a network down")
@@ -155,9 +160,6 @@ func Stop(ctx context.Context, name string) error {
 		return err
 	}
 	var errs []error
-	for _, pid := range entering(name) { // before they are seen in the namespace
-		signalOne(pid, syscall.SIGKILL)
-	}
 	for round, sig := range []syscall.Signal{syscall.SIGTERM, syscall.SIGKILL} {
 		left := 0
 		for _, ns := range all {
@@ -207,8 +209,9 @@ func signalOne(pid int, sig syscall.Signal) {
 	}
 }
 
-// entering returns the processes that Program has started and that are not in their namespace yet: they are still ip.
-func entering(name string) (all []int) {
+// outside returns the processes of a network that are in none of its namespaces: ip, which makes one, or which Program has
+// started and which is not there yet.
+func outside(name string) (all []int) {
 	entries, _ := os.ReadDir("/proc")
 	for _, e := range entries {
 		pid, err := strconv.Atoi(e.Name())
@@ -216,8 +219,10 @@ func entering(name string) (all []int) {
 			continue
 		}
 		line, _ := os.ReadFile(filepath.Join("/proc", e.Name(), "cmdline")) // it may have ended
-		if strings.HasPrefix(string(line), "ip\x00netns\x00exec\x00"+name+".") {
-			all = append(all, pid)
+		for _, does := range []string{"add", "exec"} {
+			if strings.HasPrefix(string(line), "ip\x00netns\x00"+does+"\x00"+name+".") {
+				all = append(all, pid)
+			}
 		}
 	}
 	return all
@@ -253,6 +258,15 @@ func Program(ctx context.Context, name, host string, argv []string, out io.Write
 	cmd.WaitDelay = 5 * time.Second
 	cmd.Stdout, cmd.Stderr = out, out
 	return cmd, nil
+}
+
+// Shell returns a line of the shell that runs on a host of a network that is up. When ctx ends, so does all that it has started.
+func Shell(ctx context.Context, name, host, line string, out io.Writer) (*exec.Cmd, error) {
+	cmd, err := Program(ctx, name, host, []string{"sh", "-c", line}, out)
+	if err == nil {
+		together(cmd)
+	}
+	return cmd, err
 }
 
 // Counters are what the kernel counted at the sending end of a link.

@@ -3,8 +3,10 @@ package netns
 import (
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"runtime"
+	"syscall"
 
 	"golang.org/x/sys/unix"
 )
@@ -42,4 +44,10 @@ func enter(namespace string) error {
 		return fmt.Errorf("netns: entering %s takes CAP_SYS_ADMIN: %w", namespace, err)
 	}
 	return nil
+}
+
+// together makes a command the first of a group of processes that end with it when its context does.
+func together(cmd *exec.Cmd) {
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM) }
 }
