@@ -40,7 +40,7 @@ func init() {
 			{Name: "tailProbe", Kind: param.Bool, Default: "true", Doc: "a probe asks for the state of the tail when acknowledgements stay away"},
 			{Name: "rtt", Kind: param.Duration, Default: "", Min: 1, Max: float64(instant.Second), Doc: "base RTT, from which congestion control and loss detection start and with which they scale; absent: measured, 100us at least"},
 			{Name: "crc", Kind: param.Bool, Default: "true", Doc: "the CRC behind the payload"},
-			{Name: "ackTrigger", Kind: param.Bytes, Default: "16KiB", Min: 1, Max: 1 << 20, Doc: "bytes received that cause an acknowledgement (ACK_Gen_Trigger)"},
+			{Name: "ackTrigger", Kind: param.Bytes, Default: "16KiB", Min: 1, Max: 1 << 20, Doc: "bytes received that cause an acknowledgement (ACK_Gen_Trigger); not scaled: four packets of 4 KiB at any rate"},
 			{Name: "rate", Kind: param.Rate, Default: "100Gbps", Min: 1e6, Max: 1e13, Doc: "of the slowest link, from which congestion control knows how much fits on the path, and with which that scales"},
 		}, carrierParams...),
 		New: func(v param.Values) (*protocol, error) {

@@ -41,5 +41,7 @@ func TestRegistryTakesOthers(t *testing.T) {
 	require.NoError(t, err)
 	_, err = r.Lookup("pigeons")
 	require.EqualError(t, err, `unknown protocol "pigeons"; expected one of pigeon`)
-	require.Panics(t, func() { r.Register(e) })
+	r.Register(e)
+	require.Len(t, param.Mistakes(), 1)
+	require.ErrorContains(t, param.Mistakes()[0], `protocol "pigeon": is registered already; expected another name`)
 }

@@ -36,7 +36,7 @@ func Mistakes() []error { return mistakes }
 
 // Register adds an entry. One with a mistake (no name, or one that is taken or cannot be written in a SPEC; no New; a
 // parameter that is declared wrongly, or whose default does not pass its own check) is not added: Mistakes has it, and so has
-// the error of whoever looks its name up. Nothing panics, since what imports the package may not use the entry.
+// the error of whoever looks its name up, unless that is taken. Nothing panics, since what imports the package may not use the entry.
 func (r *Registry[T]) Register(e Entry[T]) {
 	if err := r.examine(e); err != nil {
 		err = fmt.Errorf("%s %q: %w", r.Noun, e.Name, err)
