@@ -41,7 +41,7 @@ func (c *card) Deadline() core.Time {
 	if c.waiting {
 		next = min(next, c.free-c.ahead)
 	}
-	if next > core.Time(float64(core.Never)/c.dilation/2) {
+	if next > core.Time(float64(core.Never)/max(1, c.dilation)/2) {
 		return core.Never
 	}
 	return core.Time(float64(next)*c.dilation) + 1

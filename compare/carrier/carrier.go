@@ -24,7 +24,7 @@ const (
 // A Carrier makes runs in wall-clock time; it implements runner.Player.
 type Carrier struct {
 	Kind string
-	// Dilation is how many seconds of the wall a second of the network takes, at least 1.
+	// Dilation is how many seconds of the wall a second of the network takes.
 	Dilation float64
 }
 

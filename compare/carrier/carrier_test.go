@@ -86,15 +86,17 @@ func TestLive(t *testing.T) {
 	}
 }
 
-// TestTriggers: flows that others start, over losses.
+// TestTriggers: flows that others start, over losses, also in a network that is faster than the wall.
 func TestTriggers(t *testing.T) {
 	const ring = small + "---\nbase: small\nname: ring\nfabric: {loss: {random: 1%}}\nworkload: {kind: ringallreduce, size: 64KiB}\n"
 	set := settingOf(t, ring, 1, "uet")
 	plan, err := set.Scenario.Plan(set.Scenario.Fixed.Derive(1), set.BaseRTT, set.BDP)
 	require.NoError(t, err)
 	require.NotEmpty(t, plan.Triggers)
-	r := play(t, &carrier.Carrier{Kind: carrier.Live, Dilation: 1}, set)[0]
-	require.Equal(t, len(plan.Flows), r.Run.Finished)
+	for _, dilation := range []float64{1, 0.5} {
+		r := play(t, &carrier.Carrier{Kind: carrier.Live, Dilation: dilation}, set)[0]
+		require.Equal(t, len(plan.Flows), r.Run.Finished)
+	}
 }
 
 // TestHorizon: what has not ended is said to be so.

@@ -22,11 +22,18 @@ func (c *carrierFlags) player(a *app, work *workFlags) (runner.Player, error) {
 		}
 		return nil, nil
 	}
-	if c.Dilation < 0.001 || c.Dilation > 1e6 {
-		return nil, errUsage{fmt.Errorf("--dilation %v: expected 0.001 to 1000000 seconds of the wall for one of the network", c.Dilation)}
+	if err := checkDilation(c.Dilation); err != nil {
+		return nil, err
 	}
 	if work.Times {
 		return nil, errUsage{fmt.Errorf("--times: not with --carrier %s; expected it in virtual time", c.Carrier)}
 	}
 	return &carrier.Carrier{Kind: c.Carrier, Dilation: c.Dilation}, nil
+}
+
+func checkDilation(d float64) error {
+	if d >= 0.001 && d <= 1e6 {
+		return nil
+	}
+	return errUsage{fmt.Errorf("--dilation %v: expected 0.001 to 1000000 seconds of the wall for one of the network", d)}
 }

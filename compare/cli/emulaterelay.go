@@ -42,6 +42,9 @@ func (c *emulateRelayCmd) config() (live.Config, error) {
 	if c.Queue < 1600 {
 		return none, fmt.Errorf("--queue %d: expected 1600 bytes or more", c.Queue)
 	}
+	if err := checkDilation(c.Dilation); err != nil {
+		return none, err
+	}
 	build, _, err := emulator.Topologies.Make("single", nil)
 	if err != nil {
 		return none, err

@@ -60,9 +60,10 @@ func (c *emulateRunCmd) check() (err error) {
 	if c.Pcap, err = given("--pcap", c.PcapFile, "the name of a file"); err != nil {
 		return err
 	}
+	if err := checkDilation(c.Dilation); err != nil {
+		return err
+	}
 	switch {
-	case c.Dilation < 0.001 || c.Dilation > 1e6:
-		return errUsage{fmt.Errorf("--dilation %v: expected 0.001 to 1000000 seconds of the wall for one of the network", c.Dilation)}
 	case c.MTU < 576 || c.MTU > 65_000:
 		return errUsage{fmt.Errorf("--mtu %d: expected 576 to 65000 bytes", c.MTU)}
 	case c.PcapSnap < 0 || c.PcapSnap > capture.MaxFrame || c.PcapSnap > 0 && c.Pcap == "":

@@ -166,7 +166,7 @@ func (f *Fabric) toNetwork(wall time.Duration) Time {
 }
 
 func (f *Fabric) toWall(t Time) time.Duration {
-	if t > Time(float64(instant.Never)/f.cfg.Dilation/2) {
+	if t > Time(float64(instant.Never)/max(1, f.cfg.Dilation)/2) {
 		return 1 << 62
 	}
 	return time.Duration(float64(t) / float64(instant.Nanosecond) * f.cfg.Dilation)

@@ -76,6 +76,16 @@ func TestDilationSlowsEverythingDown(t *testing.T) {
 	require.GreaterOrEqual(t, time.Since(begin), 20*time.Millisecond)
 }
 
+// A network that is faster than the wall moves on: instants that never come are not mistaken for those that do.
+func TestDilationBelowOne(t *testing.T) {
+	_, a, b := pair(t, Config{Network: network(t, "single", slowLink), Dilation: 0.5})
+	require.NoError(t, b.SetReadDeadline(time.Now().Add(20*time.Second)))
+	_, err := a.WriteTo([]byte("x"), b.LocalAddr())
+	require.NoError(t, err)
+	_, _, err = b.ReadFrom(make([]byte, 10))
+	require.NoError(t, err)
+}
+
 // The network decides alike whatever the machine does: what a netem drops, and what a queue marks.
 func TestTheNetworkDecides(t *testing.T) {
 	n := network(t, "single", slowLink)
