@@ -23,7 +23,7 @@ const patience = 3 * time.Minute
 // small is a scenario whose horizon no machine is so slow as to reach.
 const small = `
 name: small
-fabric: {topology: leafspine, hosts: 4, leaves: 2, spines: 2, rate: 100Mbps, linkDelay: 200us, payloadMTU: 1024, buffer: {perSwitch: 1MB}}
+fabric: {topology: leafspine, hosts: 4, leaves: 2, spines: 2, rate: 5Mbps, linkDelay: 200us, payloadMTU: 1024, buffer: {perSwitch: 1MB}}
 workload: {kind: permutation, size: 100KiB}
 seeds: 1
 horizon: 600s

@@ -12,10 +12,11 @@ import (
 	"github.com/weft-transport/weft/compare/cli"
 )
 
-// slowNet is a scenario for the clock of the wall, whose horizon no machine is so slow as to reach.
+// slowNet is a scenario for the clock of the wall, whose horizon no machine is so slow as to reach, and whose packets none is too slow
+// to move.
 const slowNet = `
 name: slow
-fabric: {topology: single, hosts: 4, rate: 100Mbps, linkDelay: 200us, payloadMTU: 1024, buffer: {perSwitch: 1MB}}
+fabric: {topology: single, hosts: 4, rate: 5Mbps, linkDelay: 200us, payloadMTU: 1024, buffer: {perSwitch: 1MB}}
 workload: {kind: permutation, size: 20KiB}
 protocols: uet,rocev2
 seeds: 1,2
