@@ -88,8 +88,8 @@ func (c *crosscheckCmd) flagged() bool {
 
 // ready measures a scenario, and finds the carriers that can play it: those that cannot are left out, with the reason.
 func (c *crosscheckCmd) ready(a *app, s *scenario.Scenario) (*runner.Setting, []runner.Player, error) {
-	if c.Dilation < 0.001 || c.Dilation > 1e6 {
-		return nil, nil, errUsage{fmt.Errorf("--dilation %v: expected 0.001 to 1000000 seconds of the wall for one of the network", c.Dilation)}
+	if err := checkDilation(c.Dilation); err != nil {
+		return nil, nil, err
 	}
 	if s.Seeds.Auto {
 		return nil, nil, errUsage{errors.New("--seeds auto: not here; expected seeds such as 1..5")}
