@@ -122,6 +122,6 @@ func TestInterrupted(t *testing.T) {
 func TestRefused(t *testing.T) {
 	c := &carrier.Carrier{Kind: carrier.Live, Dilation: 1}
 	fast := setting(t, fmt.Sprintf("base: permutation\nname: fast\nfabric: {rate: %s}\n", "800Gbps"), "uet")
-	require.Regexp(t, `^protocol uet: live: the links bring up to \d+ datagrams of \d+ bytes a second, and this machine moves \d+; expected lower rates \(fabric.rate\), larger packets, or a dilation of \d+ or more \(--dilation\)$`,
+	require.Regexp(t, `^protocol uet: live: the links bring up to \d+ datagrams of \d+ bytes a second, and this machine moves \d+; expected lower rates, larger packets, or a dilation of \d+ or more \(--dilation\)$`,
 		c.Fits(t.Context(), fast).Error())
 }

@@ -10,7 +10,7 @@ import (
 
 // carrierFlags say what carries the packets of runs.
 type carrierFlags struct {
-	Carrier  string  `help:"What carries the packets: fabric, in virtual time; live, an emulated fabric in wall-clock time, in process (tcp: between network namespaces); netns, the kernel's sockets in network namespaces, with its own links (tc) where it has what the scenario needs." enum:"fabric,live,netns" default:"fabric"`
+	Carrier  string  `help:"What carries the packets: fabric, in virtual time; live, an emulated fabric in wall-clock time, in process (tcp: between network namespaces); netns, the kernel's sockets in network namespaces, with its own links (tc) where it has what the scenario needs. Between hosts: weft perf compare." enum:"fabric,live,netns" default:"fabric"`
 	Dilation float64 `help:"In wall-clock time: seconds of the wall that one of the network takes. 10 makes links ten times as slow and delays ten times as long." default:"1"`
 }
 

@@ -90,7 +90,7 @@ func (c Config) CheckCapacity(bytes, pairs int) error {
 		return err
 	}
 	if asked := c.Demand(bytes, pairs); asked > can {
-		return fmt.Errorf("live: the links bring up to %.0f datagrams of %d bytes a second, and this machine moves %.0f; expected lower rates (fabric.rate), larger packets, or a dilation of %.0f or more",
+		return fmt.Errorf("live: the links bring up to %.0f datagrams of %d bytes a second, and this machine moves %.0f; expected lower rates, larger packets, or a dilation of %.0f or more",
 			asked, bytes, can, max(2, c.Dilation*asked/can+1))
 	}
 	return nil

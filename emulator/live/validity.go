@@ -58,6 +58,9 @@ type Validity struct {
 
 // Problems lists the limits that were not kept, a line each; none: the run is valid.
 func (v Validity) Problems() []string {
+	if v.Datagrams == 0 {
+		return []string{"no datagram was delivered: nothing was measured"}
+	}
 	var all []string
 	if v.LatenessP50 > v.Limits.LatenessP50 {
 		all = append(all, fmt.Sprintf("half of the datagrams were more than %v late; the limit is %v", v.LatenessP50.Round(time.Microsecond), v.Limits.LatenessP50))
@@ -65,7 +68,7 @@ func (v Validity) Problems() []string {
 	if v.LatenessP99 > v.Limits.LatenessP99 {
 		all = append(all, fmt.Sprintf("one in a hundred datagrams was more than %v late; the limit is %v", v.LatenessP99.Round(time.Microsecond), v.Limits.LatenessP99))
 	}
-	if share := float64(v.Unread) / float64(max(v.Datagrams, 1)); share > v.Limits.Unread {
+	if share := float64(v.Unread) / float64(v.Datagrams); share > v.Limits.Unread {
 		all = append(all, fmt.Sprintf("%d of %d datagrams found no reader; the limit is %v", v.Unread, v.Datagrams, v.Limits.Unread))
 	}
 	if late := v.Delay - v.AskedDelay; float64(late) > v.Limits.Delay*float64(v.AskedDelay) {
