@@ -276,8 +276,12 @@ func BenchmarkRelay(b *testing.B) {
 	}
 }
 
-// steadily calls send at a rate, and leaves out what is more than a millisecond late: a slow machine sends less.
+// steadily calls send at a rate, and leaves out what is more than a millisecond late: a slow machine sends less. Its pauses are
+// the system's: Go's own may take a millisecond.
 func steadily(b *testing.B, rate int, send func()) (sent int) {
+	pause, err := newSleeper()
+	require.NoError(b, err)
+	defer pause.close()
 	begin, n := time.Now(), 0
 	for b.Loop() {
 		due := int(time.Since(begin).Seconds() * float64(rate))
@@ -285,7 +289,7 @@ func steadily(b *testing.B, rate int, send func()) (sent int) {
 			send()
 			sent++
 		}
-		time.Sleep(50 * time.Microsecond)
+		pause.sleep(50 * time.Microsecond)
 	}
 	return sent
 }
