@@ -39,7 +39,11 @@ const patience = 10 * time.Second
 // Main runs the command that the arguments of the process name, and exits. The first interrupt
 // stops runs cleanly; the second ends the process, and so does patience.
 func Main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	ctx, end := context.WithCancel(context.Background())
+	gone := make(chan os.Signal, 1)
+	signal.Notify(gone, syscall.SIGPIPE) // whoever read the output is gone: else the process would end with its networks up
+	go func() { <-gone; end() }()
+	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, func() {
 		stop() // from now on signals have their usual effect
 		time.AfterFunc(patience, func() {
