@@ -69,7 +69,7 @@ func (c *Case) calm(r *runner.Result) bool {
 // stays away: every timer is twice as long.
 func (c *Case) prompt(r *runner.Result) bool {
 	e := c.entry()
-	if e.Class.Word("flowControl") == "credit" || r.Run.PauseFrames > 0 || c.hasty() || c.silent() {
+	if e.Class.Word("flowControl") == "credit" || r.Run.PauseFrames > 0 || c.hasty() || c.silent(r) {
 		return false
 	}
 	slowest, hops := int64(1)<<62, 0.0
@@ -82,13 +82,18 @@ func (c *Case) prompt(r *runner.Result) bool {
 // silent tells whether a source may wait for its timer although nothing was lost: its window was cut below what is under way, of
 // which no packet asked for an ACK since the window had room, and what is under way is less than what causes one. A target has
 // no timer for acknowledgements; only a tail probe asks for them then (docs/DEVIATIONS.md).
-func (c *Case) silent() bool {
+func (c *Case) silent(r *runner.Result) bool {
 	e := c.entry()
 	if e.Spec.Name != "uet" || e.Params.Bool("ackPerPacket") || e.Params.Bool("tailProbe") && e.Params.Word("mode") == "rud" {
 		return false
 	}
-	cc, _ := e.Params.Choice("congestion")
-	return cc != "fixed" && cc != "none"
+	switch cc, _ := e.Params.Choice("congestion"); cc {
+	case "fixed", "none":
+		return false
+	case "reno", "cubic", "dctcp", "mprdma": // where nothing is lost, only a mark cuts their windows
+		return r.Run.Marked > 0
+	}
+	return true
 }
 
 // hasty tells whether the case sets a timeout, which may be shorter than anything sensible.
