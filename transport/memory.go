@@ -134,6 +134,7 @@ type arrivals struct {
 	mu     sync.Mutex
 	waiter core.Waiter
 	queue  []core.Event
+	taken  int // of queue
 	lost   int
 	ended  bool
 }
@@ -141,12 +142,25 @@ type arrivals struct {
 func (a *arrivals) push(v *core.Event) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if len(a.queue) == arrivalsKept {
+	if len(a.queue)-a.taken == arrivalsKept {
 		a.lost++
 		return
 	}
 	a.queue = append(a.queue, *v)
 	a.waiter.Wake()
+}
+
+// pop takes the oldest. The caller holds mu, and knows that there is one. A little room is kept for the next.
+func (a *arrivals) pop() core.Event {
+	const kept = 64
+	v := a.queue[a.taken]
+	switch a.taken++; {
+	case a.taken == len(a.queue) && cap(a.queue) > kept:
+		a.queue, a.taken = nil, 0
+	case a.taken == len(a.queue) || a.taken == arrivalsKept:
+		a.queue, a.taken = append(a.queue[:0], a.queue[a.taken:]...), 0
+	}
+	return v
 }
 
 func (a *arrivals) end() {
@@ -166,11 +180,8 @@ func (m *Memory) Arrival(ctx context.Context) (Arrival, error) {
 	for {
 		a.mu.Lock()
 		switch {
-		case len(a.queue) > 0:
-			v := a.queue[0]
-			if a.queue = a.queue[1:]; len(a.queue) == 0 {
-				a.queue = nil
-			}
+		case len(a.queue) > a.taken:
+			v := a.pop()
 			a.mu.Unlock()
 			return Arrival{From: m.endpoint.peer(v.Peer), Length: int(v.Length), Data: v.Data}, nil
 		case a.lost > 0:

@@ -3,6 +3,7 @@ package transport_test
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
 	"fmt"
 	"math/rand/v2"
 	"net/netip"
@@ -404,4 +405,29 @@ func listen(t *testing.T, c transport.Config) *transport.Endpoint {
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, e.Close()) })
 	return e
+}
+
+// TestAProgramThatNeverWaitsGoesOn posts and polls, with the carrier that whoever waits drives.
+func TestAProgramThatNeverWaitsGoesOn(t *testing.T) {
+	overUDP(t, func() udp.Config { return udp.Config{Inline: true} }, func(s side) {
+		m, err := s.Register(make([]byte, 1), transport.RemoteWrite)
+		require.NoError(t, err)
+		require.NoError(t, s.peer.Send(s.ctx, binary.BigEndian.AppendUint64(nil, m.Key())))
+		_, err = s.Receive(s.ctx, nil)
+		require.NoError(t, err)
+	}, func(s side) {
+		var key [8]byte
+		_, err := s.Receive(s.ctx, key[:])
+		require.NoError(t, err)
+		q := s.NewQueue(2)
+		write := transport.Request{Op: transport.OpWrite, Peer: s.peer, Remote: transport.Remote{Key: binary.BigEndian.Uint64(key[:])}}
+		var done [2]transport.Completion
+		for n := 0; n < 1000; n += q.Poll(done[:]) {
+			require.NoError(t, s.ctx.Err())
+			if _, err := q.Post(write); err != nil {
+				require.ErrorIs(t, err, transport.ErrBusy)
+			}
+		}
+		require.NoError(t, s.peer.Send(s.ctx, nil))
+	})
 }

@@ -33,6 +33,7 @@ type Carrier struct {
 	wall   int64         // the same instant in Unix nanoseconds
 	told   core.Time     // what the Stack was told last; it never goes back
 	heard  time.Duration // when there was work last
+	looked time.Duration // when sockets were looked at last
 	untold bool          // work was done, and notify not called since
 	peers  peers
 	stats  Stats

@@ -25,6 +25,10 @@ type wheel struct {
 // grace is how long nobody drives before the relief does.
 const grace = time.Millisecond
 
+// unseen is how long nobody looks for packets before one who only posts does: a program that never waits, and posts too
+// often for the relief, would not hear of acknowledgements.
+const unseen = 100 * time.Microsecond
+
 // relief drives while nobody waits.
 func (c *Carrier) relief() {
 	defer close(c.done)
@@ -83,6 +87,9 @@ func (c *Carrier) doInline(f func(core.Time)) error {
 			f(now)
 			c.pull(now)
 			c.untold = true
+			if c.now-c.looked > unseen {
+				c.turn(true)
+			}
 		}
 		c.letGo()
 		if done {
@@ -99,7 +106,7 @@ func (c *Carrier) doInline(f func(core.Time)) error {
 
 // letGo gives the wheel back, and sees to it that what was posted meanwhile is dealt with.
 func (c *Carrier) letGo() {
-	c.wheel.left.Store(int64(time.Since(c.start)))
+	c.wheel.left.Store(int64(c.now))
 	c.wheel.Unlock()
 	c.relieve()
 	if c.wheel.sleepers.Load() > 0 {
@@ -169,16 +176,20 @@ func (c *Carrier) driveFor(w *waiter, until core.Time) (woken, decided bool) {
 		return false, false
 	}
 	for poll := true; ; {
-		worked, ok := c.turn(poll)
+		worked, ok := c.take(poll)
 		select {
 		case <-w.wake:
+			// What woke it is not acknowledged yet: it may have an answer, which then leaves first.
 			return true, true
 		default:
 		}
-		switch {
-		case !ok:
+		if !ok {
 			return false, false
-		case c.told >= until:
+		}
+		if c.pull(c.told) {
+			worked = true
+		}
+		if c.told >= until {
 			return false, true
 		}
 		left := c.left(c.told)

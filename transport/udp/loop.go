@@ -25,9 +25,18 @@ func (c *Carrier) loop() {
 
 // turn is one round of the loop. worked is false when it brought nothing; ok is false when the loop is to end.
 func (c *Carrier) turn(poll bool) (worked, ok bool) {
+	worked, ok = c.take(poll)
+	if ok && c.pull(c.told) {
+		worked = true
+	}
+	return worked, ok
+}
+
+// take is the first half of a turn: all of it but sending.
+func (c *Carrier) take(poll bool) (worked, ok bool) {
 	worked = c.receive(poll)
 	now := c.tick()
-	c.told = now
+	c.told, c.looked = now, c.now
 	if c.mail.pending() {
 		if !c.mail.run(now) {
 			return true, false
@@ -40,9 +49,6 @@ func (c *Carrier) turn(poll bool) (worked, ok bool) {
 	if (worked || c.untold) && c.notify != nil { // first, so that an answer leaves with the acknowledgement
 		c.untold = false
 		c.notify(now)
-	}
-	if c.pull(now) {
-		worked = true
 	}
 	return worked, true
 }

@@ -17,7 +17,7 @@ type linux struct {
 	fds    []int // all, to close them
 	rx     []receiving
 	turn   int // of those, looked at last though nothing is known of it
-	lanes  [MaxRails][]int
+	lanes  [MaxRails][]*lane
 	faults faults
 
 	gso, gro, batch, stamps, ecn bool
@@ -267,8 +267,8 @@ func (a *arrival) skipIP(arena []byte) {
 // send sends bursts, as many of one lane in one call as there are behind each other.
 func (s *linux) send(c *Carrier, bursts []burst) int {
 	for i := 0; i < len(bursts); {
-		n, fd := s.fill(c, bursts[i:])
-		done, err := s.transmit(fd, n)
+		n, from := s.fill(c, bursts[i:])
+		done, err := s.transmit(from.fd, n)
 		c.stats.SendCalls++
 		for _, m := range s.out[:max(done, 0)] {
 			c.stats.Bursts[step(m.count)]++
@@ -276,6 +276,9 @@ func (s *linux) send(c *Carrier, bursts []burst) int {
 		}
 		for i < len(bursts) && bursts[i].count == 0 {
 			i++
+		}
+		if err == 0 && done < n {
+			from.disconnect() // why it stopped short is not said: perhaps nobody is there
 		}
 		if err == 0 || err == unix.EINTR {
 			continue
@@ -303,6 +306,9 @@ func (b *burst) drop(n int) {
 // refused deals with the first message of a call that failed: without an offload it may go; or it is dropped.
 func (s *linux) refused(c *Carrier, b *burst, err syscall.Errno) {
 	switch {
+	case err == unix.ECONNREFUSED: // of an earlier message
+		s.lanes[b.rail][b.lane].disconnect()
+		return
 	case (err == unix.EIO || err == unix.EINVAL) && s.gso && b.count > 1:
 		s.gso = false
 		s.tell(c)
@@ -327,66 +333,62 @@ func (s *linux) refused(c *Carrier, b *burst, err syscall.Errno) {
 }
 
 // fill makes messages of the bursts at the front that leave from one socket.
-func (s *linux) fill(c *Carrier, bursts []burst) (n, fd int) {
-	fd = s.lanes[bursts[0].rail][bursts[0].lane]
+func (s *linux) fill(c *Carrier, bursts []burst) (n int, from *lane) {
+	from = s.lanes[bursts[0].rail][bursts[0].lane]
+	from.settle()
 	for i := range bursts {
 		b := &bursts[i]
-		if s.lanes[b.rail][b.lane] != fd {
+		if s.lanes[b.rail][b.lane] != from {
 			break
 		}
+		from.note(b)
 		each := 1
 		if s.gso {
 			each = b.count
 		}
 		for at := 0; at < b.count; at += each {
 			if n == len(s.outHead) {
-				return n, fd
+				return n, from
 			}
 			m := &s.out[n]
 			start := b.offset + at*b.size
 			m.iov.Base = &c.out.arena[start]
 			m.iov.SetLen(min(each*b.size, b.offset+b.length-start))
 			m.burst, m.count = i, each
-			s.outHead[n].Namelen = m.address(b, c.cfg.Local[b.rail].Addr().Is6(), c.cfg.Native)
-			s.outHead[n].SetControllen(m.options(b, c.cfg.Local[b.rail].Addr().Is6(), each))
+			s.outHead[n].Namelen = m.address(b, from, c.cfg.Native)
+			s.outHead[n].SetControllen(m.options(b, from, each))
 			n++
 		}
 	}
-	return n, fd
+	return n, from
 }
 
-// address writes the sockaddr of a message and returns its length.
-func (m *message) address(b *burst, v6, native bool) uint32 {
-	port := b.to.port
-	if native {
-		port = 0
+// address writes the sockaddr of a message and returns its length; 0: the lane's own peer.
+func (m *message) address(b *burst, from *lane, native bool) uint32 {
+	to := b.to
+	switch {
+	case native:
+		to.port = 0
+	case to == from.peer:
+		return 0
 	}
-	clear(m.name[:])
-	if v6 {
-		binary.NativeEndian.PutUint16(m.name[:], unix.AF_INET6)
-		binary.BigEndian.PutUint16(m.name[2:], port)
-		copy(m.name[8:], b.to.ip[:])
-		binary.NativeEndian.PutUint32(m.name[24:], b.to.scope)
-		return unix.SizeofSockaddrInet6
-	}
-	binary.NativeEndian.PutUint16(m.name[:], unix.AF_INET)
-	binary.BigEndian.PutUint16(m.name[2:], port)
-	copy(m.name[4:8], b.to.ip[12:])
-	return unix.SizeofSockaddrInet4
+	return to.sockaddr(&m.name, from.v6)
 }
 
-// options writes the control messages: type of service, and how long the parts are.
-func (m *message) options(b *burst, v6 bool, each int) int {
-	head := (*unix.Cmsghdr)(unsafe.Pointer(&m.control[0]))
-	head.Level, head.Type = unix.IPPROTO_IP, unix.IP_TOS
-	if v6 {
-		head.Level, head.Type = unix.IPPROTO_IPV6, unix.IPV6_TCLASS
+// options writes the control messages: type of service, unless it is the lane's own, and how long the parts are.
+func (m *message) options(b *burst, from *lane, each int) (n int) {
+	if b.tos != from.tos {
+		head := (*unix.Cmsghdr)(unsafe.Pointer(&m.control[0]))
+		head.Level, head.Type = unix.IPPROTO_IP, unix.IP_TOS
+		if from.v6 {
+			head.Level, head.Type = unix.IPPROTO_IPV6, unix.IPV6_TCLASS
+		}
+		head.SetLen(unix.CmsgLen(4))
+		binary.NativeEndian.PutUint32(m.control[unix.CmsgLen(0):], uint32(b.tos))
+		n = unix.CmsgSpace(4)
 	}
-	head.SetLen(unix.CmsgLen(4))
-	binary.NativeEndian.PutUint32(m.control[unix.CmsgLen(0):], uint32(b.tos))
-	n := unix.CmsgSpace(4)
 	if each > 1 {
-		head = (*unix.Cmsghdr)(unsafe.Pointer(&m.control[n]))
+		head := (*unix.Cmsghdr)(unsafe.Pointer(&m.control[n]))
 		head.Level, head.Type = unix.IPPROTO_UDP, unix.UDP_SEGMENT
 		head.SetLen(unix.CmsgLen(2))
 		binary.NativeEndian.PutUint16(m.control[n+unix.CmsgLen(0):], uint16(b.size))

@@ -77,11 +77,11 @@ func (c *Carrier) pull(now core.Time) bool {
 	return left < maxCount
 }
 
-// payloadFirst lets an answer leave before the acknowledgement of the question, when the outbox holds just these. Their
-// types of service differ, so nobody counts on their order.
+// payloadFirst lets an answer leave before the acknowledgement of the question, when the outbox holds just these. They
+// leave from different ports, or with different marks, so nobody counts on their order.
 func (o *outbox) payloadFirst() {
 	b := o.bursts[o.sent:]
-	if len(b) != 2 || !b[0].bare || b[1].bare || b[0].tos>>2 == b[1].tos>>2 {
+	if len(b) != 2 || !b[0].bare || b[1].bare || b[0].port == b[1].port && b[0].tos == b[1].tos {
 		return
 	}
 	b[0], b[1] = b[1], b[0]

@@ -36,23 +36,28 @@ func (s *linux) openRail(c *Carrier, r int, ip netip.Addr, port uint16) error {
 	if err != nil {
 		return err
 	}
-	owned := map[uint16]int{port: main}
+	receiver := func(fd int) *lane { return &lane{fd: fd, v6: ip.Is6(), receives: true} }
+	owned := map[uint16]*lane{port: receiver(main)}
 	if base := c.ports.base(port); base != 0 && base != port {
-		if owned[base], err = s.listen(c, r, ip, base); err != nil {
+		fd, err := s.listen(c, r, ip, base)
+		if err != nil {
 			return err
 		}
+		owned[base] = receiver(fd)
 	}
 	first := c.ports.firstLane(port)
 	free := 0
-	lanes, numbers := make([]int, c.cfg.Lanes), make([]uint16, c.cfg.Lanes)
+	lanes, numbers := make([]*lane, c.cfg.Lanes), make([]uint16, c.cfg.Lanes)
 	for i := range lanes {
 		number := first + uint16(i)
-		fd, known := owned[number]
-		if !known {
-			if fd, err = s.lane(c, ip, number); errors.Is(err, unix.EADDRINUSE) || errors.Is(err, unix.EACCES) {
-				fd, number = main, port // somebody else's: the lane leaves from the main port
+		l := owned[number]
+		if l == nil {
+			fd, err := s.lane(c, ip, number)
+			l = &lane{fd: fd, v6: ip.Is6()}
+			if errors.Is(err, unix.EADDRINUSE) || errors.Is(err, unix.EACCES) {
+				l, number = owned[port], port // somebody else's: the lane leaves from the main port
 				if i > 0 {
-					fd, number = lanes[i-1], numbers[i-1]
+					l, number = lanes[i-1], numbers[i-1]
 				}
 				free--
 			} else if err != nil {
@@ -60,7 +65,7 @@ func (s *linux) openRail(c *Carrier, r int, ip netip.Addr, port uint16) error {
 			}
 		}
 		free++
-		lanes[i], numbers[i] = fd, number
+		lanes[i], numbers[i] = l, number
 	}
 	s.lanes[r], c.out.lanes[r] = lanes, numbers
 	if r == 0 {
@@ -190,9 +195,10 @@ func (s *linux) openNative(c *Carrier, r int, ip netip.Addr) error {
 	if err := unix.Bind(fd, sockaddr(ip, 0)); err != nil {
 		return fmt.Errorf("udp: %v: %w: %w", ip, ErrWildcard, err)
 	}
-	s.lanes[r], c.out.lanes[r] = make([]int, c.cfg.Lanes), make([]uint16, c.cfg.Lanes)
+	all := &lane{fd: fd, v6: ip.Is6(), receives: true}
+	s.lanes[r], c.out.lanes[r] = make([]*lane, c.cfg.Lanes), make([]uint16, c.cfg.Lanes)
 	for i := range s.lanes[r] {
-		s.lanes[r][i] = fd
+		s.lanes[r][i] = all
 	}
 	c.stats.Lanes = 1 << 16
 	return nil
