@@ -15,7 +15,7 @@ type perfCompareCmd struct {
 	Protocols string `help:"What is compared, as name,key=value,...,name,...: ${perfProtocols}." default:"${perfCompared}" placeholder:"SPECS"`
 	Rounds    int    `help:"How often each protocol is measured." default:"5"`
 	Baseline  string `help:"SPEC to which ratios are taken; raw, if it is compared, else the first, by default." placeholder:"SPEC"`
-	Network   string `help:"${enum}. veth is a virtual cable between two network namespaces; wire, the same, cuts bursts into packets before they enter, as network cards do. Both take root. paths is an emulated network in real time between namespaces, with several paths of equal cost: what --loss, --delay and --duplicate ask for happens there, on each path in each direction, to TCP as well; root, too." enum:"loopback,veth,wire,paths" default:"loopback"`
+	Network   string `help:"${enum}. veth is a virtual cable between two network namespaces; wire, the same, cuts bursts into packets before they enter, as network cards do; nic also joins them again where they arrive (GRO), as drivers of network cards do. All three take root. paths is an emulated network in real time between namespaces, with several paths of equal cost: what --loss, --delay and --duplicate ask for happens there, on each path in each direction, to TCP as well; root, too." enum:"loopback,veth,wire,nic,paths" default:"loopback"`
 	MTU       int    `name:"mtu" help:"MTU of the veth pair, or the paths; 9000, or 1500, by default." placeholder:"BYTES"`
 	Paths     int    `help:"Paths of --network paths." default:"4"`
 	Rate      string `help:"Rate of every link of --network paths." default:"200Mbps" placeholder:"RATE"`
@@ -24,6 +24,8 @@ type perfCompareCmd struct {
 	JSON  bool `name:"json" short:"J" help:"Write JSON Lines to standard output, and nothing else there."`
 	Quiet bool `help:"No progress on standard error."`
 }
+
+var cables = map[string]perf.Cable{"veth": perf.Whole, "wire": perf.Wire, "nic": perf.NIC}
 
 // Help is the long help of the command.
 func (perfCompareCmd) Help() string {
@@ -34,7 +36,7 @@ send over raw; the table says which. raw is plain UDP with the same datagrams: t
 Below the table stands what differs between the protocols (encryption, checksums, offloads), and what makes a row doubtful: other programs that took
 processor time, packets dropped by the ends themselves, rounds that differ widely. Ratios count; rates are those of this machine.
 
-On loopback and veth a burst or a long TCP segment crosses as one; on a real network, and on wire, it is cut into packets.
+On loopback and veth a burst or a long TCP segment crosses as one; on a real network, and on wire and nic, it is cut into packets.
 
 With several losses a last table says how much of its rate under the first each protocol keeps under the others, round by round.
 
@@ -65,7 +67,7 @@ func (c *perfCompareCmd) Run(a *app) error {
 	}
 	p := &perf.Processes{Server: []string{program}, Client: []string{program}, Address: "127.0.0.1"}
 	if c.Network != "loopback" {
-		v, err := perf.NewVeth(a.ctx, c.MTU, c.Network == "wire")
+		v, err := perf.NewVeth(a.ctx, c.MTU, cables[c.Network])
 		if err != nil {
 			return errUsage{err}
 		}
@@ -128,6 +130,8 @@ func (c *perfCompareCmd) plan() (plan perf.Plan, paths perf.PathsConfig, err err
 		plan.Network = fmt.Sprintf("veth pair of MTU %d, bursts cross whole", c.MTU)
 	case "wire":
 		plan.Network = fmt.Sprintf("veth pair of MTU %d, bursts cut into packets", c.MTU)
+	case "nic":
+		plan.Network = fmt.Sprintf("veth pair of MTU %d, bursts cut into packets and joined again (GRO)", c.MTU)
 	case "paths":
 		if paths, err = c.paths(); err != nil {
 			return plan, paths, err

@@ -22,16 +22,28 @@ const (
 // cutsBursts are features of an interface that let a burst or a long segment pass as one.
 var cutsBursts = []string{"tx-udp-segmentation", "tx-tcp-segmentation", "tx-tcp-ecn-segmentation", "tx-tcp-mangleid-segmentation", "tx-tcp6-segmentation"}
 
-// segmentBefore has the kernel cut bursts into packets before they reach an interface of a network namespace, as
-// "ethtool -K eth0 tx-udp-segmentation off tso off" does.
-func segmentBefore(namespace, link string) error {
+// joins is the feature by which what arrives is joined before the sockets see it.
+const joins = "rx-gro"
+
+// offload makes an interface of a network namespace an end of a cable, as "ethtool -K eth0 tx-udp-segmentation off tso off"
+// does, and "gro on".
+func offload(namespace, link string, kind Cable) error {
+	features := make(map[string]bool)
+	if kind != Whole {
+		for _, name := range cutsBursts {
+			features[name] = false
+		}
+	}
+	if kind == NIC {
+		features[joins] = true
+	}
 	result := make(chan error)
 	go func() {
 		runtime.LockOSThread() // and never unlocked: the thread ends with the goroutine, for it is in another namespace
-		result <- inNamespace(namespace, func() error { return switchOff(link, cutsBursts) })
+		result <- inNamespace(namespace, func() error { return setFeatures(link, features) })
 	}()
 	if err := <-result; err != nil {
-		return fmt.Errorf("segmentation offload of %s in %s: %w", link, namespace, err)
+		return fmt.Errorf("offloads of %s in %s: %w", link, namespace, err)
 	}
 	return nil
 }
@@ -48,8 +60,8 @@ func inNamespace(name string, do func() error) error {
 	return do()
 }
 
-// switchOff turns features off that the interface has.
-func switchOff(link string, names []string) error {
+// setFeatures turns features on and off, of those that the interface has.
+func setFeatures(link string, features map[string]bool) error {
 	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
 		return err
@@ -81,9 +93,10 @@ func switchOff(link string, names []string) error {
 	wanted.command, wanted.blocks = ethtoolSetFeatures, (count.n+31)/32
 	for i := range count.n {
 		text, _, _ := strings.Cut(string(all.text[i*stringLength:(i+1)*stringLength]), "\x00")
-		for _, name := range names {
-			if text == name {
-				wanted.features[i/32].valid |= 1 << (i % 32)
+		if on, named := features[text]; named {
+			wanted.features[i/32].valid |= 1 << (i % 32)
+			if on {
+				wanted.features[i/32].requested |= 1 << (i % 32)
 			}
 		}
 	}

@@ -21,9 +21,8 @@ var veths atomic.Int64 // made so far
 // Addresses at the two ends of the cable. Nobody outside sees them.
 var vethAddresses = [2]string{"10.255.77.1", "10.255.77.2"}
 
-// NewVeth makes one, of an MTU. On a wire-like one, bursts and long TCP segments are cut into packets before they enter, as a
-// network card does it; else they cross as they are. It takes root, and the program ip (iproute2).
-func NewVeth(ctx context.Context, mtu int, wireLike bool) (*Veth, error) {
+// NewVeth makes one, of an MTU. It takes root, and the program ip (iproute2).
+func NewVeth(ctx context.Context, mtu int, kind Cable) (*Veth, error) {
 	if os.Geteuid() != 0 {
 		return nil, errors.New("--network veth: network namespaces take root; expected loopback, or sudo")
 	}
@@ -48,10 +47,7 @@ func NewVeth(ctx context.Context, mtu int, wireLike bool) (*Veth, error) {
 		}
 	}
 	for _, name := range v.names {
-		if !wireLike {
-			break
-		}
-		if err := segmentBefore(name, "eth0"); err != nil {
+		if err := offload(name, "eth0", kind); err != nil {
 			return nil, errors.Join(err, v.Close())
 		}
 	}

@@ -26,8 +26,8 @@ func TestVethCutsBursts(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("network namespaces take root")
 	}
-	for _, wire := range []bool{false, true} {
-		v, err := NewVeth(t.Context(), 9000, wire)
+	for _, kind := range []Cable{Whole, Wire, NIC} {
+		v, err := NewVeth(t.Context(), 9000, kind)
 		if err != nil {
 			t.Skip(err)
 		}
@@ -37,7 +37,7 @@ func TestVethCutsBursts(t *testing.T) {
 		c.Env = append(os.Environ(), "WEFT_PERF_BURSTS="+vethAddresses[1])
 		out, err := c.CombinedOutput()
 		require.NoError(t, err, "%s", out)
-		if wire {
+		if kind != Whole {
 			require.Eventually(t, func() bool { return crossed(t, v)-before > 8*bursts }, 20*time.Second, 10*time.Millisecond)
 		} else {
 			require.Less(t, crossed(t, v)-before, 3*bursts)

@@ -11,7 +11,7 @@ import (
 type Veth struct{}
 
 // NewVeth fails: there are none on this system.
-func NewVeth(context.Context, int, bool) (*Veth, error) {
+func NewVeth(context.Context, int, Cable) (*Veth, error) {
 	return nil, errors.New("--network veth: only on Linux; expected loopback")
 }
 
