@@ -18,7 +18,8 @@ type perfCompareCmd struct {
 	Network   string `help:"${enum}. veth is a virtual cable between two network namespaces; wire, the same, cuts bursts into packets before they enter, as network cards do; nic also joins them again where they arrive (GRO), as drivers of network cards do. All three take root. paths is an emulated network in real time between namespaces, with several paths of equal cost: what --loss, --delay and --duplicate ask for happens there, on each path in each direction, to TCP as well; root, too." enum:"loopback,veth,wire,nic,paths" default:"loopback"`
 	MTU       int    `name:"mtu" help:"MTU of the veth pair, or the paths; 9000, or 1500, by default." placeholder:"BYTES"`
 	Paths     int    `help:"Paths of --network paths." default:"4"`
-	Rate      string `help:"Rate of every link of --network paths." default:"200Mbps" placeholder:"RATE"`
+	Rate      string `help:"Rate of every path of --network paths." default:"200Mbps" placeholder:"RATE"`
+	HostRate  string `help:"Rate of the hosts' own links, which all paths share; as of every path by default." placeholder:"RATE"`
 	Queue     string `help:"Room of every port of --network paths." default:"256KiB" placeholder:"BYTES"`
 	testFlags
 	JSON  bool `name:"json" short:"J" help:"Write JSON Lines to standard output, and nothing else there."`
@@ -137,6 +138,9 @@ func (c *perfCompareCmd) plan() (plan perf.Plan, paths perf.PathsConfig, err err
 			return plan, paths, err
 		}
 		plan.Network = fmt.Sprintf("%d paths of %s, MTU %d, emulated in real time", c.Paths, c.Rate, c.MTU)
+		if c.HostRate != "" {
+			plan.Network = fmt.Sprintf("%d paths of %s between hosts of %s, MTU %d, emulated in real time", c.Paths, c.Rate, c.HostRate, c.MTU)
+		}
 	}
 	c.Protocol = plan.Protocols[0]
 	if c.Test == "" {
@@ -155,6 +159,11 @@ func (c *perfCompareCmd) paths() (p perf.PathsConfig, err error) {
 	p = perf.PathsConfig{Paths: c.Paths, MTU: c.MTU}
 	if p.RateBps, err = param.ParseRate(c.Rate); err != nil {
 		return p, fmt.Errorf("--rate: %w", err)
+	}
+	if c.HostRate != "" {
+		if p.HostRateBps, err = param.ParseRate(c.HostRate); err != nil {
+			return p, fmt.Errorf("--host-rate: %w", err)
+		}
 	}
 	queue, err := readSizes(c.Queue)
 	if err != nil || len(queue) != 1 {

@@ -1,6 +1,7 @@
 package perf
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -25,10 +26,11 @@ import (
 //
 // Impairments are met on each path, once in each direction, by the packets of every protocol, the kernel's too.
 type PathsConfig struct {
-	Paths      int
-	RateBps    int64 // of every link
-	MTU        int   // IP header included
-	QueueBytes int64 // of every port
+	Paths       int
+	RateBps     int64 // of every path
+	HostRateBps int64 // of the hosts' own links; 0: as every path
+	MTU         int   // IP header included
+	QueueBytes  int64 // of every port
 }
 
 // Validate returns what is wrong with c, by the names of flags.
@@ -38,6 +40,8 @@ func (c *PathsConfig) Validate() error {
 		return fmt.Errorf("--paths %d: expected 1 to 64", c.Paths)
 	case c.RateBps < 1e6 || c.RateBps > 40e9:
 		return fmt.Errorf("--rate %d bit/s: expected 1Mbps to 40Gbps", c.RateBps)
+	case c.HostRateBps != 0 && (c.HostRateBps < 1e6 || c.HostRateBps > 40e9):
+		return fmt.Errorf("--host-rate %d bit/s: expected 1Mbps to 40Gbps", c.HostRateBps)
 	case c.MTU < 576 || c.MTU > 9000:
 		return fmt.Errorf("--mtu %d: expected 576 to 9000", c.MTU)
 	case c.QueueBytes < int64(c.MTU)+live.DefaultOverhead:
@@ -87,7 +91,7 @@ func (c *PathsConfig) network(m Impairment) (*emulator.Network, error) {
 	if err != nil {
 		return nil, err
 	}
-	n, err := build(emulator.Spec{Hosts: 2, RateBps: c.RateBps, LinkDelay: instant.Microsecond})
+	n, err := build(emulator.Spec{Hosts: 2, RateBps: cmp.Or(c.HostRateBps, c.RateBps), TierRateBps: []int64{0, c.RateBps}, LinkDelay: instant.Microsecond})
 	if err != nil {
 		return nil, err
 	}

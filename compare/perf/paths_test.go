@@ -71,10 +71,11 @@ func TestWhatIsKept(t *testing.T) {
 func TestPathsThatCannotBe(t *testing.T) {
 	good := PathsConfig{Paths: 4, RateBps: 200e6, MTU: 1500, QueueBytes: 1 << 18}
 	for want, spoil := range map[string]func(*PathsConfig){
-		"--paths 0":  func(c *PathsConfig) { c.Paths = 0 },
-		"--rate 5 ":  func(c *PathsConfig) { c.RateBps = 5 },
-		"--mtu 100":  func(c *PathsConfig) { c.MTU = 100 },
-		"--queue 10": func(c *PathsConfig) { c.QueueBytes = 10 },
+		"--paths 0":      func(c *PathsConfig) { c.Paths = 0 },
+		"--rate 5 ":      func(c *PathsConfig) { c.RateBps = 5 },
+		"--mtu 100":      func(c *PathsConfig) { c.MTU = 100 },
+		"--host-rate 7 ": func(c *PathsConfig) { c.HostRateBps = 7 },
+		"--queue 10":     func(c *PathsConfig) { c.QueueBytes = 10 },
 	} {
 		c := good
 		spoil(&c)
