@@ -66,6 +66,7 @@ type bbr struct {
 	rate      float64 // largest of rates; 0 before the first
 	pace      float64
 	rtt       Time    // smallest RTT
+	least     Time    // as Path.LeastRTT
 	rttAt     Time    // when it was measured
 	bdp       float64 // rate times rtt, bytes
 	delivered int64
@@ -82,7 +83,7 @@ type bbr struct {
 }
 
 func newBBR(p *bbrParams, v param.Values, path Path) *bbr {
-	c := &bbr{windowed: newWindowed(v, path, initialPackets, 4), p: p, line: float64(path.LineRateBps), rtt: path.BaseRTT}
+	c := &bbr{windowed: newWindowed(v, path, initialPackets, 4), p: p, line: float64(path.LineRateBps), rtt: path.BaseRTT, least: path.LeastRTT}
 	c.pace = min(p.high*c.cwnd*8/c.rtt.Seconds(), c.line)
 	if c.phase = int(path.Seed % 7); c.phase > 0 { // any but the one that takes back
 		c.phase++
@@ -100,8 +101,8 @@ func (c *bbr) OnAck(now Time, a Ack) {
 	c.delivered += a.Delivered
 	c.idle = c.idle || a.InFlight <= 0
 	old := now-c.rttAt > c.p.rtProp
-	if a.RTT > 0 && (a.RTT <= c.rtt || old) {
-		c.rtt, c.rttAt = a.RTT, now
+	if rtt := max(a.RTT, c.least); a.RTT > 0 && (rtt <= c.rtt || old) {
+		c.rtt, c.rttAt = rtt, now
 		c.bdp = c.rate / 8 * c.rtt.Seconds()
 	}
 	if c.round.over(a.Delivered) {

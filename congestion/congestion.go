@@ -22,6 +22,7 @@ type Time = instant.Time
 type Path struct {
 	LineRateBps int64 // rate of the sender's link, bits per second
 	BaseRTT     Time  // round-trip time on an idle network, serialisation included
+	LeastRTT    Time  // no measurement makes the base RTT smaller: what hosts take where they are slower than the network; 0: nothing
 	MTU         int64 // bytes of a full packet as congestion control counts it, headers included
 	MSS         int64 // payload bytes of a full packet
 	Trimming    bool  // whether the network trims instead of dropping

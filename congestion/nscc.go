@@ -61,6 +61,7 @@ type nscc struct {
 	maxWindow  int64 // bytes; falls with baseRTT
 	rateBps    int64
 	baseRTT    Time // smallest round-trip time known
+	leastRTT   Time // as Path.LeastRTT
 	networkRTT Time // as configured: unit of periods and gains
 	target     Time // queueing delay aimed at
 	scale      float64
@@ -94,7 +95,7 @@ type nscc struct {
 
 func newNSCC(p *nsccParams, path Path) *nscc {
 	c := &nscc{
-		p: p, rateBps: path.LineRateBps, baseRTT: path.BaseRTT, networkRTT: path.BaseRTT,
+		p: p, rateBps: path.LineRateBps, baseRTT: path.BaseRTT, leastRTT: path.LeastRTT, networkRTT: path.BaseRTT,
 		target: p.targetFor(path), trimming: path.Trimming, mtu: int32(path.MTU), mss: int32(path.MSS),
 		scale: float64(path.BDP()) / p.referenceBDP(),
 	}
@@ -217,7 +218,10 @@ func (c *nscc) median(delay Time) Time {
 // lowerBase takes a smaller round-trip time for the base. Below rttFloor it is a glitch of some
 // clock: believing it would make every later sample look like a queue.
 func (c *nscc) lowerBase(rtt Time) {
-	if rtt <= 0 || rtt >= c.baseRTT || rtt < c.p.rttFloor {
+	if rtt <= 0 || rtt < c.p.rttFloor {
+		return
+	}
+	if rtt = max(rtt, c.leastRTT); rtt >= c.baseRTT {
 		return
 	}
 	c.baseRTT = rtt

@@ -251,6 +251,12 @@ func TestNSCCBaseRTTOnlyFalls(t *testing.T) {
 	guarded := makeNSCC(t, path100, map[string]string{"rttFloor": "11us"})
 	guarded.OnAck(us, Ack{InFlight: 1, RTT: 10 * us})
 	require.Equal(t, base, guarded.baseRTT, "a glitch is not believed")
+
+	hosts := path100
+	hosts.LeastRTT = 11 * us
+	slow := makeNSCC(t, hosts, nil)
+	slow.OnAck(us, Ack{InFlight: 1, RTT: 10 * us})
+	require.Equal(t, 11*us, slow.baseRTT, "a round trip that was short by chance is no room for the others")
 }
 
 func TestNSCCLossesTakeTheirBytes(t *testing.T) {

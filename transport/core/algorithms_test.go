@@ -97,3 +97,27 @@ func TestContextsAreShown(t *testing.T) {
 	require.InDelta(t, float64(10*us), float64(s[0].SRTT), float64(3*us))
 	require.True(t, p.A().Idle())
 }
+
+// What hosts take is known where the base RTT is learnt: it is what that begins with.
+func TestControllersHearWhatHostsTake(t *testing.T) {
+	for _, learns := range []bool{false, true} {
+		c := base()
+		c.BaseRTT, c.LearnRTT = 7*us, learns
+		var path congestion.Path
+		c.NewController = func(p congestion.Path) congestion.Controller {
+			path = p
+			m, _, err := congestion.Registry.Make("fixed", nil)
+			require.NoError(t, err)
+			return m(p)
+		}
+		p := newPair(t, c, nil)
+		p.send(1)
+		p.run()
+		require.Equal(t, 7*us, path.BaseRTT)
+		if learns {
+			require.Equal(t, 7*us, path.LeastRTT)
+		} else {
+			require.Zero(t, path.LeastRTT)
+		}
+	}
+}
