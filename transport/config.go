@@ -29,8 +29,8 @@ type Config struct {
 	StreamBuffer int
 	// Core has everything else of the protocol. Self and Remote are filled in. Of what is zero, IdleClose becomes 30 s and
 	// TargetIdle 90 s; BaseRTT is learnt (LearnRTT), RTO adaptive from 1 ms (1 to 500 ms, 8 retries). Listen makes
-	// the least BaseRTT 100 us, RTO adaptive from 20 ms (10 to 500 ms, 12 retries), turns FastLoss and TailProbe
-	// on, since nothing trims, and draws a Seed. Both are left alone if any field of either is set: TailProbe.MaxProbes 5 with
+	// the least BaseRTT 100 us, RTO adaptive from 20 ms (10 to 500 ms, 12 retries), PacingSlack 50 us, turns FastLoss and
+	// TailProbe on, since nothing trims, and draws a Seed. Both are left alone if any field of either is set: TailProbe.MaxProbes 5 with
 	// both off has losses found by timers only. The rest has the defaults of package core.
 	Core core.Config
 	// UDP has everything of the sockets. Local is filled in by Listen.
@@ -90,6 +90,7 @@ func wallClock(c *core.Config) {
 	if c.BaseRTT == 0 {
 		c.BaseRTT, c.LearnRTT = 100*instant.Microsecond, true
 	}
+	orDefault(&c.PacingSlack, 50*instant.Microsecond) // as long as a loop takes to come round when it is busy
 	if c.FastLoss == (core.FastLossConfig{}) && c.TailProbe == (core.TailProbeConfig{}) {
 		c.FastLoss.On, c.TailProbe.On = true, true // nothing trims here, and a timer that sleeping processes do not set off is slow
 	}

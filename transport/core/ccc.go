@@ -23,7 +23,7 @@ type ccc struct {
 	window     int64  // bytes, as the controller last said
 	credit     int64  // bytes, likewise: nothing of a PDC leaves unless above 0 (credit.go)
 	rate       int64  // bits per second; 0: not paced
-	release    Time   // next packet may leave, when paced
+	release    Time   // when paced: when it is no longer ahead of its rate
 	due        Time   // the controller's deadline
 	scheduled  Time
 	baseRTT    Time
@@ -35,6 +35,7 @@ type ccc struct {
 	runLeft    uint16 // packets it may still serve
 	generation uint8  // of the peer's receive queues, as last heard
 	marks      uint32 // marked acknowledgements so far
+	tooFast    bool   // as far ahead as it may be: the next packet waits for release
 	unwanted   bool   // forgotten when nothing uses it any more (release.go)
 }
 
@@ -127,15 +128,18 @@ func (e *Endpoint) bytes(units int64) int64 {
 // admits tells whether a packet of that many units may leave now. An empty network takes one
 // packet whatever the window.
 func (e *Endpoint) admits(now Time, c *ccc, units uint8) bool {
-	if c.rate != 0 && now < c.release {
+	if c.waits(now) {
 		return false
 	}
 	return c.inFlight <= 0 || e.bytes(c.inFlight+int64(units)) <= c.window
 }
 
+// waits tells whether a context's rate holds it back.
+func (c *ccc) waits(now Time) bool { return c.rate != 0 && c.tooFast && now < c.release }
+
 // awaitRelease sets the timer of a context that only its rate holds back.
 func (e *Endpoint) awaitRelease(now Time, ci uint32) {
-	if c := &e.contexts[ci]; c.rate != 0 && now < c.release {
+	if c := &e.contexts[ci]; c.waits(now) {
 		e.arm(timerContext|ci, &c.scheduled, c.release)
 	}
 }
@@ -147,6 +151,7 @@ func (e *Endpoint) booked(now Time, ci uint32, units uint8) {
 	size := e.bytes(int64(units))
 	if c.rate != 0 {
 		c.release = max(c.release, now) + serialisation(size, c.rate)
+		c.tooFast = c.release >= now+e.cfg.PacingSlack
 	}
 	e.algorithms[ci].controller.OnSent(now, size, e.bytes(c.inFlight))
 	e.refresh(ci)

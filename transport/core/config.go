@@ -38,6 +38,10 @@ type Config struct {
 	// BaseRTTOf, if set, replaces BaseRTT where it returns more than 0.
 	BaseRTTOf func(self, peer Addr) Time
 
+	// PacingSlack is how far ahead of its rate a paced sender may be: it sends so much at once and then waits until it no
+	// longer is, so that a carrier that sends bursts has some. 0: each packet waits for its time.
+	PacingSlack Time
+
 	NewController congestion.Maker // nil: "nscc" of the registry
 	// Telemetry is the in-band telemetry of the carrier; nil: there is none, and controllers that work from it are refused.
 	Telemetry  Telemetry
@@ -201,7 +205,7 @@ func (c *Config) Validate() error {
 		inRange("MaxACKData", int64(c.MaxACKData), -1<<16, maxAckData),
 		inRange("MaxReadAhead", int64(c.MaxReadAhead), 0, 1<<20),
 		notNegative("MessageRetry.Time", c.MessageRetry.Time), notNegative("ResponseTime", c.ResponseTime),
-		notNegative("BaseRTT", c.BaseRTT), notNegative("ClearTime", c.ClearTime), notNegative("IdleClose", c.IdleClose),
+		notNegative("BaseRTT", c.BaseRTT), notNegative("PacingSlack", c.PacingSlack), notNegative("ClearTime", c.ClearTime), notNegative("IdleClose", c.IdleClose),
 		notNegative("TargetIdle", c.TargetIdle), notNegative("SegmentLifetime", c.SegmentLifetime),
 		notNegative("RTO.Init", c.RTO.Init), notNegative("RTO.Max", c.RTO.Max), notNegative("RTO.Floor", c.RTO.Floor),
 		notNegative("NACK.RetxTime", c.NACK.RetxTime), notNegative("TailProbe.After", c.TailProbe.After),

@@ -41,9 +41,9 @@ func TestWindowBelowOnePacketStillMoves(t *testing.T) {
 	p.wantOne()
 }
 
-func TestPacing(t *testing.T) {
-	p := newPair(t, base(), nil)
-	at := []Time{}
+// paced returns when the packets of a message leave at 10 Gbit/s.
+func paced(t *testing.T, c Config) (at []Time) {
+	p := newPair(t, c, nil)
 	p.fates = func(from int, out *Packet) fate {
 		if isData(out) {
 			at = append(at, p.now)
@@ -55,9 +55,21 @@ func TestPacing(t *testing.T) {
 	p.A().refresh(1)
 	p.runDone(1)
 	p.wantOne()
-	gap := Time(1280*8) * 100 // picoseconds a bit at 10 Gbit/s
-	for k := range at {
-		require.Equal(t, Time(k)*gap, at[k])
+	require.Len(t, at, 20)
+	return at
+}
+
+func TestPacing(t *testing.T) {
+	const gap = Time(1280*8) * 100 // picoseconds a bit at 10 Gbit/s
+	for k, at := range paced(t, base()) {
+		require.Equal(t, Time(k)*gap, at)
+	}
+	c := base()
+	c.PacingSlack = gap * 7 / 2
+	for k, at := range paced(t, c) {
+		burst := Time(k/4*4) * gap
+		require.GreaterOrEqual(t, at, burst, "packet %d", k)
+		require.Less(t, at, burst+gap/2, "packet %d leaves with its burst, at the rate of the link", k)
 	}
 	require.Equal(t, Time(80), serialisation(1, 100e9))
 	require.Equal(t, Time(1), serialisation(1, 1<<60))
