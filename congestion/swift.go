@@ -79,6 +79,7 @@ type swift struct {
 	lastDecrease Time
 	cut          bool  // lastDecrease is set
 	timeouts     int64 // in a row
+	timedOut     Time  // when the last of them was
 }
 
 func newSwift(p *swiftParams, v param.Values, path Path) *swift {
@@ -137,7 +138,11 @@ func (c *swift) set(packets float64) { c.cwnd = min(max(packets, c.p.least), c.m
 func (c *swift) OnSignal(now Time, s Signal) {
 	switch s.Cause {
 	case TimedOut:
-		if c.timeouts++; c.timeouts >= c.p.retryLimit {
+		if c.timeouts == 0 || now-c.timedOut >= c.rtt { // one timer holds many packets lost
+			c.timeouts++
+			c.timedOut = now
+		}
+		if c.timeouts >= c.p.retryLimit {
 			c.set(c.p.least)
 			return
 		}

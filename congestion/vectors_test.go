@@ -44,10 +44,13 @@ func TestSwiftSteps(t *testing.T) {
 	require.InDelta(t, 20.05*(1-0.8*6/30), c.cwnd, 1e-9, "once per round trip")
 	c.OnAck(200*us, acked(c, 100*us, false))
 	require.InDelta(t, 20.05*(1-0.8*6/30)/2, c.cwnd, 1e-9, "by half at most")
-	for range 5 {
-		c.OnSignal(201*us, Signal{Cause: TimedOut, Bytes: 4160})
+	for k := range Time(5) {
+		require.Greater(t, c.cwnd, 0.1)
+		for range 10 {
+			c.OnSignal((201+100*k)*us, Signal{Cause: TimedOut, Bytes: 4160})
+		}
 	}
-	require.Equal(t, 0.001, c.cwnd, "the fifth timeout in a row")
+	require.Equal(t, 0.001, c.cwnd, "the fifth timeout in a row, however many packets each takes")
 	require.Equal(t, path100.MTU, c.Window())
 	require.Equal(t, int64(8*4160/(100e-6*1000)), c.Rate(), "one packet in 1000 round trips")
 	c.OnAck(300*us, acked(c, 20*us, false))
