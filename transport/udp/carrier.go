@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/netip"
 	"strconv"
+	"sync/atomic"
 	"time"
 
 	"github.com/weft-transport/weft/transport/core"
@@ -34,6 +35,7 @@ type Carrier struct {
 	told   core.Time     // what the Stack was told last; it never goes back
 	heard  time.Duration // when there was work last
 	looked time.Duration // when sockets were looked at last
+	woke   atomic.Bool   // somebody who waits
 	untold bool          // work was done, and notify not called since
 	peers  peers
 	stats  Stats

@@ -32,18 +32,24 @@ const unseen = 100 * time.Microsecond
 // relief drives while nobody waits.
 func (c *Carrier) relief() {
 	defer close(c.done)
-	for {
-		if !c.driveAsRelief() {
+	c.wheel.Lock()
+	for c.driveAsRelief() {
+		c.awaitWheel()
+	}
+}
+
+// awaitWheel takes the wheel when nobody has had it for a grace, when somebody calls, or when the carrier is to end. It does
+// not queue for it: a mutex that somebody has waited for a millisecond is handed on in turn from then on, and waiters that
+// come and go would have to get it back from the relief each time.
+func (c *Carrier) awaitWheel() {
+	for c.mail.state.Load()&closing == 0 {
+		called := c.wheel.await()
+		idle := time.Since(c.start) - time.Duration(c.wheel.left.Load())
+		if (called || c.wheel.wanted.Load() == 0 && idle >= grace) && c.wheel.TryLock() {
 			return
 		}
-		for c.mail.state.Load()&closing == 0 {
-			called := c.wheel.await()
-			idle := time.Since(c.start) - time.Duration(c.wheel.left.Load())
-			if called || c.wheel.wanted.Load() == 0 && idle >= grace {
-				break
-			}
-		}
 	}
+	c.wheel.Lock()
 }
 
 // await sleeps for a grace; true: somebody has called for the relief.
@@ -58,9 +64,8 @@ func (w *wheel) await() bool {
 	}
 }
 
-// driveAsRelief drives until a waiter wants to; false: the carrier is closed.
+// driveAsRelief drives until a waiter wants to, and gives the wheel back; false: the carrier is closed.
 func (c *Carrier) driveAsRelief() bool {
-	c.wheel.Lock()
 	defer c.wheel.Unlock()
 	c.wheel.relief.Store(true)
 	defer c.wheel.relief.Store(false)

@@ -49,6 +49,12 @@ func (c *Carrier) take(poll bool) (worked, ok bool) {
 	if (worked || c.untold) && c.notify != nil { // first, so that an answer leaves with the acknowledgement
 		c.untold = false
 		c.notify(now)
+		if c.woke.Swap(false) && !c.cfg.Inline {
+			runtime.Gosched() // who was woken may have an answer, which then leaves with the acknowledgement, and before it
+			if c.mail.pending() && !c.mail.run(now) {
+				return true, false
+			}
+		}
 	}
 	return worked, true
 }

@@ -20,6 +20,7 @@ func (w *waiter) Wake() {
 	case w.wake <- struct{}{}:
 	default:
 	}
+	w.c.woke.Store(true)
 	if w.c.cfg.Inline {
 		w.c.mail.nudge(w.c.sys.wake) // it may be driving, and asleep
 	}
