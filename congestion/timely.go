@@ -29,7 +29,7 @@ func init() {
 		Params: []param.Param{
 			{Name: "form", Kind: param.Word, Default: "paper", OneOf: []string{"paper", "patched"}, Doc: "As published, or the form with one fixed point."},
 			{Name: "w", Kind: param.Fraction, Default: "0.875", Doc: "Weight of the newest difference (ns-3 HPCC; UCCL: 0.1); no scaling."},
-			{Name: "beta", Kind: param.Fraction, Default: "0.8", Doc: "Strength of decreases (the paper, ns-3 HPCC; UCCL: 0.25); no scaling."},
+			{Name: "beta", Kind: param.Fraction, Default: "0.8", Doc: "Strength of decreases (the paper, ns-3 HPCC; UCCL: 0.25; form=patched settles with small ones, such as 0.008); no scaling."},
 			{Name: "low", Kind: param.Duration, Min: 1, Max: 1e18, Doc: "RTT below which the rate only grows; absent: 2.5 base RTTs (50us at the 20us of the paper and ns-3 HPCC); scales with RTT."},
 			{Name: "high", Kind: param.Duration, Min: 1, Max: 1e18, Doc: "RTT above which the rate falls whatever the gradient; absent: 25 base RTTs (500us at 20us); scales with RTT."},
 			{Name: "rateAI", Kind: param.Rate, Doc: "Additive step per segment; absent: 1/1000 of the line rate (10Mbps at 10Gbps, ns-3 HPCC); scales with rate."},

@@ -27,8 +27,11 @@ import (
 //	              paper               artifact           htsim
 //	explore       a BDP of packets    a BDP of packets   16 packets   after freezing
 //	start         a BDP of packets    0                  0            random before recycling
-//	freeze        100us               100us              10ms
+//	freeze        100us               10ms               10ms
 //	frozen from   oldest value        first slot         first slot
+//
+// The artifact thaws after 100us in one figure alone, whose links come back. Where they stay dead, a thaw costs more than freezing gains: what is
+// explored is a number of packets, whatever the window, and what of them is lost freezes the ring again as soon as the last has left.
 //
 // An empty ring makes the first window random in all of them. The simulator refuses to run
 // without trimming; here it uses the artifact's rule. Both keep their valid slots by a count behind
@@ -51,7 +54,7 @@ func init() {
 			{Name: "start", Kind: param.Int, Min: 0, Max: math.MaxUint16,
 				Doc: "Packets with random values at the start; absent: as the variant, a BDP of packets (paper) or none."},
 			{Name: "freezing", Kind: param.Bool, Default: "true", Doc: "Whether a likely failure freezes the ring."},
-			{Name: "freeze", Kind: param.Duration, Doc: "How long frozen; absent: as the variant, 100us (paper, artifact) or 10ms (htsim), not scaled: it should outlast the repair of a route."},
+			{Name: "freeze", Kind: param.Duration, Doc: "How long frozen; absent: as the variant, 100us (paper) or 10ms (artifact, htsim), not scaled: it should outlast the repair of a route."},
 			{Name: "failureRTT", Kind: param.Float, Default: "1.65", Min: 1, Max: 1000,
 				Doc: "Without trimming, a loss is a likely failure if no RTT reached this many base RTTs (artifact)."},
 			{Name: "lookback", Kind: param.Duration,
@@ -114,7 +117,7 @@ func (p *repsParams) choose(v param.Values) {
 	p.explore, p.start, p.freeze, p.fromOldest = -1, -1, 100*instant.Microsecond, true
 	switch v.Word("variant") {
 	case "artifact":
-		p.start, p.fromOldest = 0, false
+		p.start, p.freeze, p.fromOldest = 0, 10*instant.Millisecond, false
 	case "htsim":
 		p.explore, p.start, p.freeze, p.fromOldest = 16, 0, 10*instant.Millisecond, false
 	}

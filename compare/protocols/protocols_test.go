@@ -212,7 +212,8 @@ func TestFamiliesAreOfOneRun(t *testing.T) {
 // Rules name what was chosen.
 func TestRulesSayWhatWasChosen(t *testing.T) {
 	for spec, want := range map[string]string{
-		"uet,spray=oblivious": "spraying oblivious", "uet,rto=spec": "timeout 1 ms", "uet,mode=rod": "UET ROD",
+		"uet,spray=oblivious": "spraying oblivious", "uet,rto=spec": "timeout 1 ms", "uet,rtoMax=2ms": "doubled at each expiry up to 2ms",
+		"uet,mode=rod": "UET ROD",
 		"rocev2,qps=4": "4 queue pairs", "rocev2,mode=adaptive": "each carries a RETH", "rocev2,congestion=none": "congestion control none",
 	} {
 		require.Contains(t, strings.Join(made(t, spec).Rules(), "\n"), want, spec)

@@ -25,6 +25,7 @@ func init() {
 			{Name: "congestion", Kind: param.Choice, Default: "nscc", Of: &congestion.Registry, Doc: "congestion control"},
 			{Name: "spray", Kind: param.Choice, Default: "reps", Of: &spray.Registry, Doc: "choice of entropy values; rod does not use it"},
 			{Name: "rto", Kind: param.Word, Default: "tuned", OneOf: []string{"tuned", "spec"}, Doc: "spec: RTO_Init_Time of 1 ms; tuned: adaptive, at least the base RTT and full queues on the longest way, at least two base RTTs, with which it scales"},
+			{Name: "rtoMax", Kind: param.Duration, Default: "", Min: 1, Max: float64(8 * instant.Second), Doc: "what the timeout of a packet doubles up to, with rto=tuned at least its floor, so that 1us keeps it there, as htsim does; absent: 8s; not scaled"},
 			{Name: "retries", Kind: param.Int, Default: "5", Min: -1, Max: 1000, Doc: "timeouts a packet survives (Max_RTO_Retx_Cnt), 1 or more; -1: any number; not scaled"},
 			{Name: "fastLoss", Kind: param.Bool, Default: "true", Doc: "false: loss=nack, where loss is not given"},
 			{Name: "loss", Kind: param.Word, Default: "", OneOf: []string{"order", "time", "entropy", "nack", "rto"}, Doc: "what holds a packet lost besides a NACK, a probe and the timer; order: lossFactor windows of later packets arrived (SLEEK); time: one sent later arrived, and a round trip and reorder have passed (RACK, RFC 8985); entropy: one sent later on the same entropy value arrived; nack: nothing; rto: nor do NACKs, since packets are not trimmable; absent: order"},
@@ -189,6 +190,9 @@ func (u *uet) config(env protocol.Env) core.Config {
 	if u.v.Word("rto") == "tuned" {
 		c.RTO.Adaptive, c.RTO.Floor = true, rtoFloor(env)
 	}
+	if u.v.Has("rtoMax") {
+		c.RTO.Max = max(u.v.Time("rtoMax"), c.RTO.Floor)
+	}
 	return c
 }
 
@@ -228,6 +232,18 @@ var lossWords = map[string]string{
 	"rto":     "a probe or the timer",
 }
 
+// upTo says where a limit to timeouts was given.
+func (u *uet) upTo() string {
+	if !u.v.Has("rtoMax") {
+		return ""
+	}
+	limit := fmt.Sprintf(" up to %v", u.v.Time("rtoMax"))
+	if u.v.Word("rto") == "spec" {
+		return limit
+	}
+	return limit + ", or to what it is at least"
+}
+
 func (u *uet) Rules() []string {
 	rules := []string{
 		fmt.Sprintf("UET %s, congestion control %s, spraying %s", strings.ToUpper(u.v.Word("mode")), u.v.Word("congestion"), u.v.Word("spray")),
@@ -235,7 +251,7 @@ func (u *uet) Rules() []string {
 		"only what " + lossWords[u.loss()] + " declares lost is sent again; duplicates are counted as spurious",
 	}
 	if u.v.Word("rto") == "spec" {
-		return append(rules, "timeout 1 ms (specification default), doubled at each expiry")
+		return append(rules, "timeout 1 ms (specification default), doubled at each expiry"+u.upTo())
 	}
-	return append(rules, "timeout adaptive: four smoothed RTTs, at least the base RTT plus full queues on the longest way (1 ms where no queue has a limit of its own), doubled at each expiry")
+	return append(rules, "timeout adaptive: four smoothed RTTs, at least the base RTT plus full queues on the longest way (1 ms where no queue has a limit of its own), doubled at each expiry"+u.upTo())
 }
