@@ -115,7 +115,7 @@ func (a artist) bystanders(b *block) *figure {
 }
 
 func (a artist) besideBar(b *block, r *row, group string) draw.Bar {
-	bar := draw.Bar{Label: r.label, Class: a.class(r)}
+	bar := draw.Bar{Label: r.label, Class: a.class(r), Invalid: r.isInvalid()}
 	if len(b.beside) > 1 {
 		bar.Label += ", " + group
 	}
@@ -136,7 +136,7 @@ func (a artist) besideSweep(s *sweep, group string) *figure {
 		return nil
 	}
 	fig := newFigure("direct", "bystander", besideTitle([]string{group}), besideCaption(s.blocks[0].about, []string{group})+" Bars: from the best to the worst seed.", svg)
-	fig.Key = a.key(s.rows())
+	fig.Key = a.key(s.rows(), s.isInvalid)
 	return fig
 }
 

@@ -18,7 +18,8 @@ const CSVFile = "runs.csv"
 // WriteCSV writes the runs as comma-separated values: what was chosen first, then what was measured. Columns
 // have the names of the fields in the run line, joined by _ ("fct_ns_p99"), with the units in them;
 // groups of flows have columns of their own ("groups_victim_fct_ns_mean"). An empty cell is a figure
-// that is withheld, or that this run does not have. Slowdowns by size are in the JSON Lines alone.
+// that is withheld, or that this run does not have. Slowdowns by size are in the JSON Lines alone. The
+// last column, "invalid", says why a run in wall-clock time is not to be believed; it is empty where nothing is known against it.
 func (d *Data) WriteCSV(out io.Writer) error {
 	names := groupNames(d.Runs)
 	w := csv.NewWriter(out)
@@ -72,7 +73,7 @@ func measuredColumns(groups []string) []string {
 			columns = append(columns, "groups_"+g+"_"+name)
 		}
 	}
-	return columns
+	return append(columns, "invalid")
 }
 
 func measuredCells(run *compare.Run, groups []string) []string {
@@ -84,7 +85,7 @@ func measuredCells(run *compare.Run, groups []string) []string {
 			cells = flatten(cells, "", reflect.ValueOf(compare.Group{}), func(string, reflect.Value) string { return "" })
 		}
 	}
-	return cells
+	return append(cells, run.RealTime.Invalid())
 }
 
 // flatten appends what a function makes of each measured figure of a line, in the order of its fields.

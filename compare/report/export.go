@@ -98,11 +98,11 @@ func (f *figure) standalone(l looks, b *block, owner string) string {
 	top := head + len(note)*aloneLine + keyHeight
 	chart := key + string(f.SVG)
 	heading := owner + ": " + strings.ToLower(f.Title[:1]) + f.Title[1:]
-	css := standaloneStyle(l, chart+`class="ground title note hatching"`)
+	css := standaloneStyle(l, chart+`class="ground title note hatching crossing thin"`)
 	height := top + int(draw.Height(string(f.SVG))) + 14
 	var out strings.Builder
 	fmt.Fprintf(&out, `<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d" viewBox="0 0 %d %d">`, aloneWidth, height, aloneWidth, height)
-	fmt.Fprintf(&out, `<title>%s</title><desc>%s</desc><style>%s</style><defs>%s</defs>`, html.EscapeString(heading), html.EscapeString(b.view.origin()), css, hatchPattern)
+	fmt.Fprintf(&out, `<title>%s</title><desc>%s</desc><style>%s</style><defs>%s</defs>`, html.EscapeString(heading), html.EscapeString(b.view.origin()), css, patterns)
 	fmt.Fprintf(&out, `<rect x=".5" y=".5" width="%d" height="%d" rx="10" class="ground"/>`, aloneWidth-1, height-1)
 	fmt.Fprintf(&out, `<text x="20" y="30" class="title">%s</text>`, html.EscapeString(heading))
 	for i, line := range note {
@@ -135,7 +135,9 @@ func aloneNote(b *block) []string {
 	return wrap(text, aloneCells, "")
 }
 
-// hatchPattern is what marks the second part of bars; the page defines the same.
+// patterns are what marks the second part of bars, and what is invalid; the page defines the same.
+const patterns = hatchPattern + draw.InvalidPattern
+
 const hatchPattern = `<pattern id="hatch" width="6" height="6" patternUnits="userSpaceOnUse" patternTransform="rotate(45)"><rect width="3" height="6" class="hatching"/></pattern>`
 
 // standaloneKey draws the key in two columns where the curves have no direct labels.

@@ -26,6 +26,9 @@ type keyEntry struct{ Class, Dash, Label string }
 
 // newFigure makes a figure of a kind; name tells it from the others of its scenario.
 func newFigure(kind, name, title, caption, svg string) *figure {
+	if draw.MarksInvalid(svg) {
+		caption += " Crossed out: some or all of the runs behind it are INVALID, as the tables say; it shows what was seen, and is no evidence."
+	}
 	return &figure{Kind: kind, Name: name, Title: title, Caption: caption, SVG: template.HTML(svg)}
 }
 
@@ -37,11 +40,15 @@ type artist struct {
 
 func (a artist) class(r *row) string { return a.looks.byLabel[r.label].class }
 
-func (a artist) key(rows []*row) []keyEntry {
+func (a artist) key(rows []*row, invalid func(*row) bool) []keyEntry {
 	var key []keyEntry
 	for _, r := range rows {
 		l := a.looks.byLabel[r.label]
-		key = append(key, keyEntry{l.class, l.dash, r.label})
+		entry := keyEntry{l.class, l.dash, r.label}
+		if invalid(r) {
+			entry.Label += " (INVALID)"
+		}
+		key = append(key, entry)
 	}
 	return key
 }
@@ -125,7 +132,7 @@ func largestKnown(b *block, m stats.Metric) float64 {
 }
 
 func (a artist) achievedBar(b *block, m stats.Metric, i int, r *row, largest float64) draw.Bar {
-	bar := draw.Bar{Label: r.label, Class: a.class(r)}
+	bar := draw.Bar{Label: r.label, Class: a.class(r), Invalid: r.isInvalid()}
 	bar.Note, bar.NoteMore = stepNote(b, m, i)
 	g := r.typical(m.Of)
 	if g.Value == nil {

@@ -20,7 +20,7 @@ func (a artist) completion(b *block) *figure {
 	chart := draw.BarChart{Title: "Finished and unfinished flows by protocol", AxisTitle: "share of flows, all seeds", Format: axisText(percentText), Largest: 1}
 	for _, r := range b.rows {
 		c := r.completion()
-		bar := draw.Bar{Label: r.label, Class: a.class(r), Value: fmt.Sprintf("%d/%d", c.finished, c.flows), Note: c.reasons()}
+		bar := draw.Bar{Label: r.label, Class: a.class(r), Invalid: r.isInvalid(), Value: fmt.Sprintf("%d/%d", c.finished, c.flows), Note: c.reasons()}
 		if c.flows > 0 {
 			done := float64(c.finished) / float64(c.flows)
 			bar.Parts = []draw.Part{{Value: done}, {Value: 1 - done, Hatched: true}}
@@ -37,7 +37,7 @@ func (a artist) retransmissions(b *block) *figure {
 	for _, r := range b.rows {
 		all, wasted := r.share(repeated, dataSent), r.share(spurious, dataSent)
 		any = any || all > 0
-		bar := draw.Bar{Label: r.label, Class: a.class(r), Value: percentText(all),
+		bar := draw.Bar{Label: r.label, Class: a.class(r), Invalid: r.isInvalid(), Value: percentText(all),
 			Parts: []draw.Part{{Value: max(0, all-wasted)}, {Value: wasted, Hatched: true}}}
 		bar.Note, bar.NoteMore = wasteNote(wasted, r.share(discarded, payloadSent))
 		chart.Bars = append(chart.Bars, bar)
@@ -69,7 +69,7 @@ func (a artist) waiting(b *block) *figure {
 	for _, r := range b.rows {
 		timers, pauses := r.mean(timeoutWait), r.mean(pauseTime)
 		any = any || timers > 0 || pauses > 0
-		chart.Bars = append(chart.Bars, draw.Bar{Label: r.label, Class: a.class(r),
+		chart.Bars = append(chart.Bars, draw.Bar{Label: r.label, Class: a.class(r), Invalid: r.isInvalid(),
 			Parts: []draw.Part{{Value: timers}, {Value: pauses, Hatched: true}}, Value: waitingText(timers, pauses), Note: countNote(r)})
 	}
 	if !any {
@@ -118,7 +118,7 @@ func (a artist) queues(b *block) *figure {
 	chart := draw.Strips{Title: "Switch queues over time, by protocol", Format: bytesText,
 		X: draw.Axis{Title: "time since the start of the run", Scale: scale, Ticks: scale.Ticks(6), Format: axisText(durationText)}}
 	for _, r := range b.rows {
-		strip := draw.Strip{Label: r.label, Class: a.class(r)}
+		strip := draw.Strip{Label: r.label, Class: a.class(r), Invalid: r.isInvalid()}
 		strip.Top, strip.Middle = queueCurves(r.samples, end)
 		for _, p := range strip.Top {
 			strip.Peak = max(strip.Peak, p.Y)
@@ -291,7 +291,7 @@ func naturally(a, b string) int {
 func leadingNumber(s string) int { return len(s) - len(strings.TrimLeft(s, "0123456789")) }
 
 func heatRow(r *row, loads map[string]float64, groups []linkGroup) draw.HeatRow {
-	row := draw.HeatRow{Label: r.label}
+	row := draw.HeatRow{Label: r.label, Invalid: r.isInvalid()}
 	busiest, most := "", -1.0
 	for _, g := range groups {
 		cells := make([]float64, len(g.links))

@@ -35,7 +35,7 @@ func (a artist) distribution(b *block) *figure {
 		caption += " A curve that ends below 100 % has flows that never finished."
 	}
 	fig := newFigure("lines", "distribution", "Flow completion times", caption, chart.SVG())
-	fig.Key = a.key(b.rows)
+	fig.Key = a.key(b.rows, (*row).isInvalid)
 	return fig
 }
 
@@ -53,7 +53,7 @@ const curvePoints = 160
 
 func (a artist) distributionOf(r *row) draw.Series {
 	l := a.looks.byLabel[r.label]
-	s := draw.Series{Label: r.label, Class: l.class, Dash: l.dash, Step: true}
+	s := draw.Series{Label: r.label, Class: l.class, Dash: l.dash, Step: true, Invalid: r.isInvalid()}
 	var times []float64
 	for _, f := range r.flows {
 		if f.FCT != nil {
@@ -87,7 +87,7 @@ func (a artist) quantiles(b *block) *figure {
 	chart := draw.Ranges{Title: "Quantiles of flow completion times"}
 	least, most := math.Inf(1), 0.0
 	for _, r := range b.rows {
-		known := draw.Range{Label: r.label, Class: a.class(r), Median: r.typical(fctP50).Value, Most: r.typical(fctMax).Value}
+		known := draw.Range{Label: r.label, Class: a.class(r), Invalid: r.isInvalid(), Median: r.typical(fctP50).Value, Most: r.typical(fctMax).Value}
 		known.Least = r.typical(func(run *compare.Run) *float64 { return run.FCT.Min }).Value
 		known.High = r.highQuantile()
 		known.Note = fmt.Sprintf("median %s, last %s", typeset(or(known.Median, Duration)), typeset(or(known.Most, Duration)))
@@ -132,7 +132,7 @@ func (a artist) slowdowns(b *block) *figure {
 	most := 2.0
 	for _, r := range b.rows {
 		l := a.looks.byLabel[r.label]
-		s := draw.Series{Label: r.label, Class: l.class, Dash: l.dash, Dots: true, Points: binPoints(r, edges)}
+		s := draw.Series{Label: r.label, Class: l.class, Dash: l.dash, Dots: true, Points: binPoints(r, edges), Invalid: r.isInvalid()}
 		for _, p := range s.Points {
 			most = max(most, p.Y)
 		}
@@ -148,7 +148,7 @@ func (a artist) slowdowns(b *block) *figure {
 	chart.Y = draw.Axis{Title: "p99 of FCT over ideal", Scale: scale, Ticks: scale.Ticks(6), Format: axisText(factorText)}
 	chart.Description = "p99 slowdown of the smallest and the largest flows." + binWords(chart.Series)
 	fig := newFigure("direct", "slowdowns", "Slowdown by flow size", "How many times longer than alone on an idle network the slowest 1 % of the flows of each size take; the vertical axis is logarithmic. A missing point has too few flows for a p99, or unfinished ones.", chart.SVG())
-	fig.Key = a.key(b.rows)
+	fig.Key = a.key(b.rows, (*row).isInvalid)
 	return fig
 }
 

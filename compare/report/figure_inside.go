@@ -68,7 +68,7 @@ func (a artist) inside(b *block, q inner) *figure {
 		X: draw.Axis{Title: "time since the start of the run", Scale: scale, Ticks: scale.Ticks(6), Format: axisText(durationText)}}
 	most := 0.0
 	for _, r := range b.rows {
-		strip := draw.Strip{Label: r.label, Class: a.class(r)}
+		strip := draw.Strip{Label: r.label, Class: a.class(r), Invalid: r.isInvalid()}
 		for _, s := range r.samples {
 			if s.Flow != flow || s.Seed != r.samples[0].Seed || s.At > end {
 				continue

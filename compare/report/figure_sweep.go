@@ -64,6 +64,14 @@ func (s *sweep) rows() []*row {
 	return rows
 }
 
+// isInvalid says that the curve of a row is not to be believed, since no point of it is; single points are marked where they are.
+func (s *sweep) isInvalid(r *row) bool {
+	return !slices.ContainsFunc(s.blocks, func(b *block) bool {
+		at := b.labelled(r.label)
+		return at != nil && !at.isInvalid()
+	})
+}
+
 func (b *block) labelled(label string) *row {
 	for _, r := range b.rows {
 		if r.label == label {
@@ -143,6 +151,7 @@ func (a artist) lossSweep(s *sweep) *figure {
 	most, partial := 0.0, false
 	for _, r := range s.rows() {
 		series := a.series(r)
+		series.Invalid = s.isInvalid(r)
 		for _, b := range s.blocks {
 			if point, ok := goodputPoint(b, r.label); ok {
 				series.Points = append(series.Points, point)
@@ -159,7 +168,7 @@ func (a artist) lossSweep(s *sweep) *figure {
 		caption += " Hollow: flows did not finish, so this is what was delivered until the run ended."
 	}
 	fig := newFigure("direct", "sweep", "Goodput over loss", caption, chart.SVG())
-	fig.Key = a.key(s.rows())
+	fig.Key = a.key(s.rows(), s.isInvalid)
 	return fig
 }
 
@@ -180,7 +189,7 @@ func goodputPoint(b *block, label string) (draw.Point, bool) {
 	if bps <= 0 {
 		return draw.Point{}, false
 	}
-	point := draw.Point{X: b.value(), Y: bps, Hollow: partial}
+	point := draw.Point{X: b.value(), Y: bps, Hollow: partial, Invalid: r.isInvalid()}
 	if g := r.typical(goodputOf); !partial {
 		point.Low, point.High = g.Low, g.High
 	}
@@ -194,7 +203,7 @@ func (a artist) slowdownSweep(s *sweep) *figure {
 		return nil
 	}
 	fig := newFigure("direct", "sweep", titleCase("slowdown"+s.blocks[0].ofWhom()), "Mean completion time over the ideal one, geometric mean over seeds; 1 is perfect, lower is better. Bars: 95 % interval over seeds. Missing points have unfinished flows.", svg)
-	fig.Key = a.key(s.rows())
+	fig.Key = a.key(s.rows(), s.isInvalid)
 	return fig
 }
 
@@ -204,13 +213,14 @@ func (a artist) slowdownChart(s *sweep, title string, of func(*row) estimate.Rat
 	least, most := 1.0, 1.0
 	for _, r := range s.rows() {
 		series := a.series(r)
+		series.Invalid = s.isInvalid(r)
 		for _, b := range s.blocks {
 			g := estimate.Ratio{}
 			if at := b.labelled(r.label); at != nil {
 				g = of(at)
 			}
 			if g.Value != nil {
-				series.Points = append(series.Points, draw.Point{X: b.value(), Y: *g.Value, Low: g.Low, High: g.High})
+				series.Points = append(series.Points, draw.Point{X: b.value(), Y: *g.Value, Low: g.Low, High: g.High, Invalid: b.labelled(r.label).isInvalid()})
 				least, most = min(least, *g.Value), max(most, visibleEnd(g))
 			}
 		}

@@ -68,7 +68,7 @@ func (a artist) times(b *block) *figure {
 		if parts == nil {
 			continue
 		}
-		bar := draw.Bar{Label: r.label, Class: a.class(r)}
+		bar := draw.Bar{Label: r.label, Class: a.class(r), Invalid: r.isInvalid()}
 		total, most := 0.0, 0
 		for i, p := range parts {
 			total += p.NS

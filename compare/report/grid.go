@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"math"
+	"strings"
 
 	"github.com/weft-transport/weft/compare"
 	"github.com/weft-transport/weft/compare/report/draw"
@@ -105,6 +106,22 @@ func (g *grid) cell(b *block, label string) (text string, shade float64) {
 	return none, math.NaN()
 }
 
+// invalid are the columns in which figures of a protocol are not to be believed.
+func (g *grid) invalid(label string) (columns []string) {
+	for _, b := range g.blocks {
+		if b.isInvalid(label) {
+			columns = append(columns, b.info.Column)
+		}
+	}
+	return columns
+}
+
+// isInvalid says that figures of a protocol are not to be believed; false where it has none.
+func (b *block) isInvalid(label string) bool {
+	r := b.labelled(label)
+	return r != nil && r.isInvalid()
+}
+
 // grid writes the table of a family.
 func (t *tableWriter) grid(g *grid) {
 	t.title(familyTitle(g.blocks) + ": " + g.title)
@@ -120,6 +137,9 @@ func (t *tableWriter) grid(g *grid) {
 			cells = append(cells, text)
 		}
 		table.add(cells...)
+		if columns := g.invalid(r.label); len(columns) > 0 {
+			table.note("INVALID, and no evidence: " + strings.Join(columns, ", "))
+		}
 	}
 	t.table(table)
 	t.line("")
@@ -144,7 +164,7 @@ func (a artist) grid(g *grid) *figure {
 			if text == unfinished {
 				text = "unfin."
 			}
-			row.Cells = append(row.Cells, draw.Cell{Text: typeset(text), Value: shade})
+			row.Cells = append(row.Cells, draw.Cell{Text: typeset(text), Value: shade, Invalid: b.isInvalid(r.label)})
 		}
 		chart.Rows = append(chart.Rows, row)
 	}

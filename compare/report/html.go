@@ -122,7 +122,7 @@ func newPage(v *view) *page {
 	a := artist{newLooks(v), classMarks(v)}
 	f := findings(v)
 	p := &page{
-		Style: a.looks.css(), Hatch: hatchPattern, Title: "weft: UET against RoCE v2", Ran: ranSentence(v), Summary: f.summary,
+		Style: a.looks.css(), Hatch: patterns, Title: "weft: UET against RoCE v2", Ran: ranSentence(v), Summary: f.summary,
 		Protocols: a.protocols(v), Manifest: newPageManifest(v), Empty: len(v.blocks) == 0,
 	}
 	ids := map[*block]string{}

@@ -96,6 +96,9 @@ func (a artist) overviewValue(c contest, r *row) overviewValue {
 		return overviewValue{Text: "–"}
 	}
 	out := overviewValue{Class: a.class(r), Label: r.label}
+	if r.isInvalid() {
+		out.Label += " (INVALID)"
+	}
 	if done := r.completionOf(c.group); done.unfinished() > 0 {
 		out.Text = fmt.Sprintf("%d of %d finished", done.finished, done.flows)
 	} else {
@@ -108,6 +111,9 @@ func (a artist) overviewValue(c contest, r *row) overviewValue {
 func (c contest) gain(of, over *row) overviewGain {
 	if of == nil || over == nil {
 		return overviewGain{Class: "even", Text: "–"}
+	}
+	if of.isInvalid() || over.isInvalid() {
+		return overviewGain{Class: "even", Text: "INVALID"}
 	}
 	g := gainOf(c.metric, of, over)
 	if g.Value != nil {
@@ -145,7 +151,7 @@ func (a artist) forestRow(c contest) (row draw.ForestRow, ok bool) {
 	if c.uet == nil || c.roce == nil {
 		return draw.ForestRow{}, false
 	}
-	row = draw.ForestRow{Label: c.title(), Class: a.class(c.uet)}
+	row = draw.ForestRow{Label: c.title(), Class: a.class(c.uet), Invalid: c.uet.isInvalid() || c.roce.isInvalid() || c.best != nil && c.best.isInvalid()}
 	row.Marks = appendMark(row.Marks, gainOf(c.metric, c.uet, c.roce), false)
 	if c.best != nil && c.best != c.roce {
 		row.Marks = appendMark(row.Marks, gainOf(c.metric, c.uet, c.best), true)

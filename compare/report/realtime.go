@@ -27,6 +27,9 @@ func (r *row) invalid() (runs []*compare.Run) {
 	return runs
 }
 
+// isInvalid says that figures of a row are not to be believed, since some of its runs are not.
+func (r *row) isInvalid() bool { return len(r.invalid()) > 0 }
+
 // invalidNote says why; "" if nothing is known against a row.
 func (r *row) invalidNote() string {
 	runs := r.invalid()
@@ -61,23 +64,24 @@ func realTimeTable(b *block) *textTable {
 		if len(runs) == 0 {
 			continue
 		}
-		worst := func(of func(*compare.Run) float64) float64 {
+		measured := slices.DeleteFunc(slices.Clone(runs), func(run *compare.Run) bool { return run.RealTime.Validity == nil })
+		worst := func(runs []*compare.Run, of func(*compare.Run) float64) float64 {
 			return of(slices.MaxFunc(runs, func(x, y *compare.Run) int { return int(max(min(of(x)-of(y), 1), -1)) }))
 		}
 		first := runs[0].RealTime
 		cells := []string{r.label, verdict(r), first.Carrier + ": " + first.Path, number(first.Dilation)}
 		endpoints := none
 		if first.Endpoints > 0 {
-			endpoints = Duration(1e3 * worst(func(run *compare.Run) float64 { return run.RealTime.Endpoints }))
+			endpoints = Duration(1e3 * worst(runs, func(run *compare.Run) float64 { return run.RealTime.Endpoints }))
 		}
-		if first.Validity == nil {
+		if len(measured) == 0 {
 			table.add(append(cells, none, none, none, none, endpoints, none, none)...)
 		} else {
-			late := func(of func(*compare.Run) float64) string { return Duration(1e3 * worst(of)) }
-			table.add(append(cells, Count(r.mean(func(run *compare.Run) float64 { return float64(run.RealTime.Validity.Datagrams) })),
+			late := func(of func(*compare.Run) float64) string { return Duration(1e3 * worst(measured, of)) }
+			table.add(append(cells, Count((&row{runs: measured}).mean(func(run *compare.Run) float64 { return float64(run.RealTime.Validity.Datagrams) })),
 				late(func(run *compare.Run) float64 { return run.RealTime.Validity.LatenessP50 }), late(func(run *compare.Run) float64 { return run.RealTime.Validity.LatenessP99 }),
-				late(func(run *compare.Run) float64 { return run.RealTime.Validity.LatenessMax }), endpoints, Count(worst(func(run *compare.Run) float64 { return float64(run.RealTime.Validity.Unread) })),
-				Percent(worst(func(run *compare.Run) float64 { return run.RealTime.Validity.Processor })))...)
+				late(func(run *compare.Run) float64 { return run.RealTime.Validity.LatenessMax }), endpoints, Count(worst(measured, func(run *compare.Run) float64 { return float64(run.RealTime.Validity.Unread) })),
+				Percent(worst(measured, func(run *compare.Run) float64 { return run.RealTime.Validity.Processor })))...)
 		}
 		for _, note := range first.Notes {
 			table.note(note)
@@ -91,7 +95,7 @@ func verdict(r *row) string {
 	switch bad := len(r.invalid()); {
 	case bad > 0:
 		return fmt.Sprintf("INVALID (%d of %d)", bad, len(r.runs))
-	case r.runs[0].RealTime.Validity == nil:
+	case slices.ContainsFunc(r.realTime(), func(run *compare.Run) bool { return run.RealTime.Validity == nil }):
 		return "not known"
 	}
 	return "valid"

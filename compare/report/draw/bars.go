@@ -30,6 +30,7 @@ type Bar struct {
 	Parts        []Part
 	Low, High    *float64 // interval around the end
 	Open         bool     // the end is only a lower bound
+	Invalid      bool     // not to be believed
 }
 
 // A Part is one piece of a stacked bar.
@@ -132,16 +133,21 @@ func (c BarChart) reference(out *canvas, scale Scale, bottom float64) {
 // draw adds one bar at its height.
 func (b Bar) draw(out *canvas, scale Scale, y float64) {
 	out.put(`<g class="%s">`, b.Class)
-	out.text(0, 2, y+13, "start", "label halo", b.Label)
+	out.name(2, y+13, b.Label, b.Invalid)
 	if b.Note != "" {
 		out.note(y+13, b.Note, b.NoteMore)
 	}
-	at := 0.0
-	for _, p := range b.Parts {
-		b.part(out, scale, p, at, y+barTop)
-		at += p.Value
+	out.shapes(b.Invalid, func() {
+		at := 0.0
+		for _, p := range b.Parts {
+			b.part(out, scale, p, at, y+barTop)
+			at += p.Value
+		}
+		b.whisker(out, scale, y+barTop+barHeight/2)
+	})
+	if end := scale.At(b.total()); b.Invalid && end > 0 {
+		out.crossOut(0, y+barTop, end, barHeight)
 	}
-	b.whisker(out, scale, y+barTop+barHeight/2)
 	out.text(scale.At(b.reach()), 6, y+barTop+barHeight-2, "start", "value halo", b.Value)
 	out.put(`</g>`)
 }
@@ -180,7 +186,7 @@ func (b Bar) whisker(out *canvas, scale Scale, y float64) {
 func (c BarChart) description() string {
 	parts := make([]string, 0, len(c.Bars))
 	for _, b := range c.Bars {
-		text := fmt.Sprintf("%s: %s", b.Label, b.Value)
+		text := fmt.Sprintf("%s%s: %s", b.Label, words(b.Invalid), b.Value)
 		if b.Note != "" {
 			text += ", " + b.Note + b.NoteMore
 		}

@@ -11,8 +11,9 @@ import (
 // A canvas collects the elements of one SVG. Horizontal positions are shares of the width (0..1),
 // vertical ones are pixels from the top.
 type canvas struct {
-	b      strings.Builder
-	height float64
+	b       strings.Builder
+	height  float64
+	invalid bool // something is marked as invalid
 }
 
 // num writes a coordinate with at most two decimals.
@@ -40,8 +41,8 @@ func (c *canvas) rect(x, y, w, h float64, attributes string) {
 	c.put(`<rect x="%s" y="%s" width="%s" height="%s" %s/>`, pct(x), num(y), pct(w), num(h), attributes)
 }
 
-// text writes at a share of the width, moved by dx pixels. anchor is start, middle or end.
-func (c *canvas) text(x, dx, y float64, anchor, class, text string) {
+// text writes at a share of the width, moved by dx pixels. anchor is start, middle or end. What is more has been marked up.
+func (c *canvas) text(x, dx, y float64, anchor, class, text string, more ...string) {
 	shift, where := "", ""
 	if dx != 0 {
 		shift = ` dx="` + num(dx) + `"`
@@ -49,7 +50,7 @@ func (c *canvas) text(x, dx, y float64, anchor, class, text string) {
 	if anchor != "start" {
 		where = ` text-anchor="` + anchor + `"`
 	}
-	c.put(`<text x="%s"%s y="%s"%s class="%s">%s</text>`, pct(x), shift, num(y), where, class, html.EscapeString(text))
+	c.put(`<text x="%s"%s y="%s"%s class="%s">%s%s</text>`, pct(x), shift, num(y), where, class, html.EscapeString(text), strings.Join(more, ""))
 }
 
 // note writes at the right edge; what is more goes on narrow pages.
@@ -63,13 +64,13 @@ func (c *canvas) labelled(x, y float64, class, text, more string) {
 }
 
 // named is a name at the left edge, cut on narrow pages if it is long.
-func (c *canvas) named(y float64, class, name string) {
+func (c *canvas) named(y float64, class, name string, invalid bool) {
 	short, more := split(name)
 	dots := ""
 	if more != "" {
 		dots = `<tspan class="narrow">…</tspan>`
 	}
-	c.put(`<text x="0%%" dx="2" y="%s" class="%s">%s%s%s</text>`, num(y), class, html.EscapeString(short), dots, wide(more))
+	c.put(`<text x="0%%" dx="2" y="%s" class="%s">%s%s%s%s</text>`, num(y), class, html.EscapeString(short), dots, wide(more), c.invalidWord(invalid))
 }
 
 // wide marks a piece of text that narrow pages leave out.
@@ -108,6 +109,7 @@ func (c *canvas) stretched(x, y, w, h float64, content string) {
 
 // svg closes the drawing. Title and description are for those who do not see it.
 func (c *canvas) svg(title, description string) string {
+	c.invalidLegend()
 	return fmt.Sprintf(`<svg role="img" width="100%%" height="%s" overflow="visible" aria-label="%s"><desc>%s</desc>%s</svg>`,
 		num(c.height), html.EscapeString(title), html.EscapeString(description), c.b.String())
 }

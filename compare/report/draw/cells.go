@@ -24,8 +24,9 @@ type CellRow struct {
 
 // A Cell has a text and a colour by its Value, between 0 and 1 and beyond; NaN has none.
 type Cell struct {
-	Text  string
-	Value float64
+	Text    string
+	Value   float64
+	Invalid bool // not to be believed
 }
 
 const (
@@ -76,10 +77,14 @@ func (cell Cell) draw(out *canvas, x, y, width float64) {
 	class := "note"
 	if !math.IsNaN(cell.Value) {
 		level := HeatLevel(cell.Value)
-		out.rect(x, y, width, cellRow, fmt.Sprintf(`class="cell h%d"`, level))
-		if class = "label"; level >= cellDark {
+		out.shapes(cell.Invalid, func() { out.rect(x, y, width, cellRow, fmt.Sprintf(`class="cell h%d"`, level)) })
+		if class = "label"; level >= cellDark && !cell.Invalid {
 			class = "label lit"
 		}
+	}
+	if cell.Invalid {
+		out.crossOut(x, y, width, cellRow)
+		class += " halo"
 	}
 	out.text(x+width/2, 0, y+16, "middle", class, cell.Text)
 }
@@ -102,7 +107,7 @@ func (c CellChart) description() string {
 	for i, r := range c.Rows {
 		texts := make([]string, len(r.Cells))
 		for k, cell := range r.Cells {
-			texts[k] = c.Columns[k] + " " + cell.Text
+			texts[k] = c.Columns[k] + " " + cell.Text + words(cell.Invalid)
 		}
 		parts[i] = r.Label + ": " + strings.Join(texts, ", ")
 	}

@@ -7,7 +7,7 @@
 // and the variables --left, --right and --bottom.
 //
 // Colours come from CSS classes. The classes used here: axis, grid, tick, label, note, value, bar,
-// whisker, reference, curve, dot, area, halo, strip, h0..h9; a caller's class on each bar, series and
+// whisker, reference, curve, dot, area, halo, strip, h0..h9, and faded, crossed, crossing and bad for what is invalid; a caller's class on each bar, series and
 // strip sets the variable --c.
 //
 // Every chart has a role, a title and a description that says in words what it shows.

@@ -17,6 +17,7 @@ type Forest struct {
 type ForestRow struct {
 	Label, Class string
 	Marks        []Mark
+	Invalid      bool // not to be believed
 }
 
 // A Mark is one ratio.
@@ -60,11 +61,14 @@ func (f Forest) scale() Scale {
 func (r ForestRow) draw(out *canvas, scale Scale, top float64) {
 	y := top + 23
 	out.put(`<g class="%s">`, r.Class)
-	out.named(top+12, "label halo", r.Label)
+	out.named(top+12, "label halo", r.Label, r.Invalid)
 	texts := make([]string, len(r.Marks))
 	for i, m := range r.Marks {
 		texts[i] = m.Text
-		m.draw(out, scale, y)
+		out.shapes(r.Invalid, func() { m.draw(out, scale, y) })
+		if r.Invalid {
+			out.strikeOut(scale.At(m.Value), y)
+		}
 	}
 	out.text(1, 0, top+12, "end", "note halo", strings.Join(texts, " · "))
 	out.put(`</g>`)
@@ -91,7 +95,7 @@ func (f Forest) description() string {
 		for k, m := range r.Marks {
 			texts[k] = m.Text
 		}
-		parts[i] = fmt.Sprintf("%s: %s", r.Label, strings.Join(texts, " and "))
+		parts[i] = fmt.Sprintf("%s%s: %s", r.Label, words(r.Invalid), strings.Join(texts, " and "))
 	}
 	return strings.Join(parts, "; ")
 }

@@ -21,6 +21,7 @@ type HeatGroup struct{ Name, More string }
 type HeatRow struct {
 	Label, Note string
 	Groups      [][]float64
+	Invalid     bool // not to be believed
 }
 
 // HeatLevels is the number of colours; classes are h0 for 0 to h9 for 1.
@@ -69,14 +70,19 @@ func (h HeatMap) spans() [][2]float64 {
 }
 
 func (r HeatRow) draw(out *canvas, spans [][2]float64, y float64) {
-	out.text(0, 0, y+13, "start", "label halo", r.Label)
+	out.name(0, y+13, r.Label, r.Invalid)
 	out.text(1, 0, y+13, "end", "note halo", r.Note)
 	for g, cells := range r.Groups {
 		if len(cells) == 0 {
 			continue
 		}
-		out.put(`<svg x="%s" y="%s" width="%s" height="%s" viewBox="0 0 %d 1" preserveAspectRatio="none" class="cells">%s</svg>`,
-			pct(spans[g][0]), num(y+heatTop), pct(spans[g][1]), num(heatCell), len(cells), cellPaths(cells))
+		out.shapes(r.Invalid, func() {
+			out.put(`<svg x="%s" y="%s" width="%s" height="%s" viewBox="0 0 %d 1" preserveAspectRatio="none" class="cells">%s</svg>`,
+				pct(spans[g][0]), num(y+heatTop), pct(spans[g][1]), num(heatCell), len(cells), cellPaths(cells))
+		})
+		if r.Invalid {
+			out.crossOut(spans[g][0], y+heatTop, spans[g][1], heatCell)
+		}
 	}
 }
 
@@ -115,7 +121,7 @@ func (h HeatMap) legend(out *canvas, y float64) {
 func (h HeatMap) description() string {
 	parts := make([]string, len(h.Rows))
 	for i, r := range h.Rows {
-		parts[i] = r.Label + ": " + r.Note
+		parts[i] = r.Label + words(r.Invalid) + ": " + r.Note
 	}
 	return strings.Join(parts, "; ")
 }

@@ -31,6 +31,7 @@ type Series struct {
 	Points       []Point
 	Step         bool // horizontal, then vertical, as a distribution goes
 	Dots         bool
+	Invalid      bool // not to be believed, all of it
 }
 
 // A Point is one observation, with the interval around it where there is one.
@@ -38,6 +39,7 @@ type Point struct {
 	X, Y      float64
 	Low, High *float64
 	Hollow    bool // only a bound
+	Invalid   bool // not to be believed
 }
 
 // SVG draws the chart.
@@ -97,7 +99,24 @@ func (c LineChart) curve(out *canvas, s Series) {
 	if s.Dash != "" {
 		dash = ` stroke-dasharray="` + s.Dash + `"`
 	}
-	out.stretched(0, 0, 1, c.Height, `<path class="curve `+s.Class+`"`+dash+` d="`+c.path(s)+`"/>`)
+	out.shapes(s.Invalid, func() {
+		out.stretched(0, 0, 1, c.Height, `<path class="curve `+s.Class+`"`+dash+` d="`+c.path(s)+`"/>`)
+	})
+	if s.Invalid && !s.Dots {
+		c.strikeAlong(out, s)
+	}
+}
+
+// strikes is how many crosses an invalid curve has at most.
+const strikes = 9
+
+// strikeAlong puts crosses on a curve that has no dots.
+func (c LineChart) strikeAlong(out *canvas, s Series) {
+	n := min(strikes, len(s.Points))
+	for i := range n {
+		p := s.Points[(2*i+1)*len(s.Points)/(2*n)]
+		out.strikeOut(c.X.Scale.At(p.X), c.y(p.Y))
+	}
 }
 
 // path writes the curve in thousandths of the plot area.
@@ -131,14 +150,20 @@ func (c LineChart) dots(out *canvas, s Series) {
 	out.put(`<g class="%s">`, s.Class)
 	for _, p := range s.Points {
 		x := c.X.Scale.At(p.X)
-		if p.Low != nil && p.High != nil {
-			out.line(x, c.within(*p.Low), x, c.within(*p.High), "whisker thin")
-		}
 		class := "dot"
 		if p.Hollow {
 			class = "dot hollow"
 		}
-		out.put(`<circle cx="%s" cy="%s" r="3.5" class="%s"/>`, pct(x), num(c.y(p.Y)), class)
+		invalid := s.Invalid || p.Invalid
+		out.shapes(invalid, func() {
+			if p.Low != nil && p.High != nil {
+				out.line(x, c.within(*p.Low), x, c.within(*p.High), "whisker thin")
+			}
+			out.put(`<circle cx="%s" cy="%s" r="3.5" class="%s"/>`, pct(x), num(c.y(p.Y)), class)
+		})
+		if invalid {
+			out.strikeOut(x, c.y(p.Y))
+		}
 	}
 	out.put(`</g>`)
 }
@@ -165,7 +190,7 @@ func (c LineChart) labels(out *canvas) {
 		out.put(`<g class="direct %s">`, n.s.Class)
 		out.put(`<line x1="%s" y1="%s" x2="100%%" y2="%s" class="leader"/>`, pct(n.at), num(n.y), num(n.y))
 		out.put(`<svg x="100%%" y="0" overflow="visible"><line x1="0" y1="%s" x2="12" y2="%s" class="leader"/></svg>`, num(n.y), num(y))
-		out.text(1, 15, y+4, "start", "label colour", n.s.Label)
+		out.text(1, 15, y+4, "start", "label colour", n.s.Label, out.invalidSign(n.s.Invalid))
 		out.put(`</g>`)
 	}
 }

@@ -18,6 +18,7 @@ type Range struct {
 	Label, Class              string
 	Note                      string
 	Least, Median, High, Most *float64
+	Invalid                   bool // not to be believed
 }
 
 const rangeRowHeight = 38.0
@@ -36,13 +37,19 @@ func (c Ranges) SVG() string {
 func (r Range) draw(out *canvas, scale Scale, top float64) {
 	y := top + 25
 	out.put(`<g class="%s">`, r.Class)
-	out.text(0, 2, top+13, "start", "label halo", r.Label)
+	out.name(2, top+13, r.Label, r.Invalid)
 	out.text(1, 0, top+13, "end", "note halo", r.Note)
-	out.span(scale, r.Least, firstKnown(r.Most, r.High, r.Median), y, "range")
-	out.span(scale, r.Median, firstKnown(r.High, r.Most), y, "range thick")
-	if r.Median != nil {
-		at := scale.At(*r.Median)
-		out.line(at, y-7, at, y+7, "median")
+	end := firstKnown(r.Most, r.High, r.Median)
+	out.shapes(r.Invalid, func() {
+		out.span(scale, r.Least, end, y, "range")
+		out.span(scale, r.Median, firstKnown(r.High, r.Most), y, "range thick")
+		if r.Median != nil {
+			at := scale.At(*r.Median)
+			out.line(at, y-7, at, y+7, "median")
+		}
+	})
+	if from := firstKnown(r.Least, r.Median); r.Invalid && from != nil && end != nil {
+		out.crossOut(scale.At(*from), y-6, scale.At(*end)-scale.At(*from), 12)
 	}
 	out.put(`</g>`)
 }
@@ -66,7 +73,7 @@ func firstKnown(values ...*float64) *float64 {
 func (c Ranges) description() string {
 	parts := make([]string, len(c.Rows))
 	for i, r := range c.Rows {
-		parts[i] = fmt.Sprintf("%s: %s", r.Label, r.Note)
+		parts[i] = fmt.Sprintf("%s%s: %s", r.Label, words(r.Invalid), r.Note)
 	}
 	return strings.Join(parts, "; ")
 }

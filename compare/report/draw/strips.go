@@ -19,6 +19,7 @@ type Strip struct {
 	Label, Class string
 	Top, Middle  []Point
 	Peak         float64
+	Invalid      bool // not to be believed
 }
 
 const (
@@ -50,7 +51,7 @@ func (s Strips) largest() float64 {
 // row draws one area.
 func (s Strips) row(out *canvas, r Strip, y Scale, top float64) {
 	out.put(`<g class="%s">`, r.Class)
-	out.text(0, 2, top+13, "start", "label halo", r.Label)
+	out.name(2, top+13, r.Label, r.Invalid)
 	note := "none"
 	if len(r.Top) > 0 {
 		note = "peak " + s.Format(r.Peak)
@@ -66,7 +67,11 @@ func (s Strips) row(out *canvas, r Strip, y Scale, top float64) {
 	if len(r.Middle) > 0 {
 		content += `<path class="curve slim middle" d="` + s.edge(r.Middle, y) + `"/>`
 	}
-	out.stretched(0, top+stripTop, 1, stripArea, content)
+	out.shapes(r.Invalid, func() { out.stretched(0, top+stripTop, 1, stripArea, content) })
+	if r.Invalid && len(r.Top) > 0 {
+		from := s.X.Scale.At(r.Top[0].X)
+		out.crossOut(from, top+stripTop, s.X.Scale.At(r.Top[len(r.Top)-1].X)-from, stripArea)
+	}
 	out.line(0, top+stripTop+stripArea, 1, top+stripTop+stripArea, "axis")
 	out.put(`</g>`)
 }
@@ -86,7 +91,7 @@ func (s Strips) edge(points []Point, y Scale) string {
 func (s Strips) description() string {
 	parts := make([]string, len(s.Rows))
 	for i, r := range s.Rows {
-		parts[i] = fmt.Sprintf("%s: peak %s", r.Label, s.Format(r.Peak))
+		parts[i] = fmt.Sprintf("%s%s: peak %s", r.Label, words(r.Invalid), s.Format(r.Peak))
 	}
 	return strings.Join(parts, "; ")
 }
