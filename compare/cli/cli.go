@@ -8,10 +8,7 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
 	"strings"
-	"syscall"
-	"time"
 	"unicode"
 
 	"github.com/alecthomas/kong"
@@ -32,26 +29,10 @@ const (
 	Usage  = 2
 )
 
-// patience is how long a command may take to end after an interrupt. Runs end within milliseconds; what cannot be
-// stopped is the making of a very large network.
-const patience = 10 * time.Second
-
-// Main runs the command that the arguments of the process name, and exits. The first interrupt
-// stops runs cleanly; the second ends the process, and so does patience.
+// Main runs the command that the arguments of the process name, and exits. The first signal stops runs cleanly and takes
+// networks down; a second interrupt ends the process.
 func Main() {
-	ctx, end := context.WithCancel(context.Background())
-	gone := make(chan os.Signal, 1)
-	signal.Notify(gone, syscall.SIGPIPE) // whoever read the output is gone: else the process would end with its networks up
-	go func() { <-gone; end() }()
-	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, func() {
-		stop() // from now on signals have their usual effect
-		time.AfterFunc(patience, func() {
-			fmt.Fprintf(os.Stderr, "weft: interrupted, and not ready to stop within %v; ended\n", patience)
-			os.Exit(Failed)
-		})
-	})
-	os.Exit(Run(ctx, os.Args[1:], os.Stdout, os.Stderr))
+	os.Exit(Run(untilSignal(), os.Args[1:], os.Stdout, os.Stderr))
 }
 
 // commands are all that weft can do.
@@ -114,6 +95,9 @@ func Run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	if err != nil {
 		return a.status(errUsage{usageError(parser.Model, err)})
 	}
+	if err := emptyNames(call); err != nil {
+		return a.status(err)
+	}
 	return a.status(call.Run())
 }
 
@@ -122,7 +106,11 @@ func (a *app) status(err error) int {
 	if err == nil {
 		return Done
 	}
-	fmt.Fprintf(a.stderr, "weft: %s\n", oneLine(err.Error()))
+	text := err.Error()
+	if errors.Is(err, context.Canceled) {
+		text = strings.ReplaceAll(text, context.Canceled.Error(), "interrupted")
+	}
+	fmt.Fprintf(a.stderr, "weft: %s\n", oneLine(text))
 	var usage errUsage
 	if errors.As(err, &usage) {
 		return Usage

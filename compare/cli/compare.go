@@ -23,11 +23,10 @@ type common struct {
 	outputFlags
 	pcapFlags
 	carrierFlags
-	Out       string  `help:"Directory for results and report; an empty text writes none." default:"out" placeholder:"DIR"`
-	TraceFile *string `name:"trace" help:"Write samples of queues, links, and of window, rate, RTT, marks and entropy of every flow over time to this file (JSON Lines; *.sqlog, *.qlog.jsonl: in the shape of qlog)." placeholder:"FILE"`
-	FCTDir    *string `name:"fct" help:"Write the finished flows of each run into this directory, as rows for the scripts of HPCC." placeholder:"DIR"`
+	Out   string `help:"Directory for results and report; an empty text writes none." default:"out" placeholder:"DIR" empty:"no results"`
+	Trace string `help:"Write samples of queues, links, and of window, rate, RTT, marks and entropy of every flow over time to this file (JSON Lines; *.sqlog, *.qlog.jsonl: in the shape of qlog)." placeholder:"FILE"`
+	FCT   string `name:"fct" help:"Write the finished flows of each run into this directory, as rows for the scripts of HPCC." placeholder:"DIR"`
 
-	Trace, FCT string `kong:"-"` // the texts of TraceFile and FCTDir
 	// table prints the results; nil: as a comparison.
 	table func(w io.Writer, data *report.Data, spent time.Duration) error
 }
@@ -38,16 +37,10 @@ func (c *common) prepare(a *app, what *campaign.Campaign) error {
 	if what.Player, err = c.player(a, &c.workFlags); err != nil {
 		return err
 	}
-	if what.Player != nil && (c.TraceFile != nil || c.PcapFile != nil) {
+	if what.Player != nil && (c.Trace != "" || c.Pcap != "") {
 		return errUsage{fmt.Errorf("--trace, --pcap: not with --carrier %s; expected them in virtual time, or weft emulate run --pcap", c.Carrier)}
 	}
 	if err := check(a.ctx, what); err != nil {
-		return err
-	}
-	if c.Trace, err = given("--trace", c.TraceFile, "the name of a file"); err != nil {
-		return err
-	}
-	if c.FCT, err = given("--fct", c.FCTDir, "a directory"); err != nil {
 		return err
 	}
 	if c.Trace != "" {
@@ -55,11 +48,11 @@ func (c *common) prepare(a *app, what *campaign.Campaign) error {
 			return err
 		}
 	}
-	for _, d := range []struct{ flag, dir string }{{"--out", c.Out}, {"--fct", c.FCT}} {
+	for _, d := range []struct{ flag, dir, instead string }{{"--out", c.Out, ", or --out '' for none"}, {"--fct", c.FCT, ""}} {
 		if d.dir == "" {
 			continue
 		}
-		if err := writable(d.flag, d.dir); err != nil {
+		if err := writable(d.flag, d.dir, d.instead); err != nil {
 			return err
 		}
 	}
@@ -341,14 +334,10 @@ type reportCmd struct {
 	Dir  string `arg:"" help:"A directory of results."`
 	File string `help:"Where to write the page." default:"" placeholder:"FILE"`
 
-	Figures *string `help:"Also write every figure as an SVG file of its own into this directory." placeholder:"DIR"`
+	Figures string `help:"Also write every figure as an SVG file of its own into this directory." placeholder:"DIR"`
 }
 
 func (c *reportCmd) Run(a *app) error {
-	figures, err := given("--figures", c.Figures, "a directory")
-	if err != nil {
-		return err
-	}
 	data, err := report.ReadDir(c.Dir)
 	if path := (*os.PathError)(nil); errors.As(err, &path) {
 		err = fmt.Errorf("%s: cannot read results: %w; expected a directory that `weft compare --out` has written", path.Path, path.Err)
@@ -366,13 +355,13 @@ func (c *reportCmd) Run(a *app) error {
 		return err
 	}
 	fmt.Fprintf(a.stdout, "report: %s\n", c.File)
-	if figures == "" {
+	if c.Figures == "" {
 		return nil
 	}
-	names, err := report.WriteFigures(figures, *data)
+	names, err := report.WriteFigures(c.Figures, *data)
 	if err != nil {
 		return errUsage{err}
 	}
-	fmt.Fprintf(a.stdout, "figures: %d in %s\n", len(names), figures)
+	fmt.Fprintf(a.stdout, "figures: %d in %s\n", len(names), c.Figures)
 	return nil
 }

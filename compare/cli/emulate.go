@@ -119,6 +119,9 @@ func (c *emulateUpCmd) Run(a *app) error {
 	}
 	_, err = fmt.Fprintf(a.stdout, "%s is up: %d hosts, as in weft emulate exec --name %s %s -- ip addr; weft emulate down --name %s takes it away\n",
 		p.Name, len(p.Hosts), p.Name, strings.TrimPrefix(p.Hosts[0], p.Name+"."), p.Name)
+	if err != nil { // a command that fails leaves nothing behind
+		err = errors.Join(err, netns.Stop(context.WithoutCancel(a.ctx), p.Name))
+	}
 	return err
 }
 
@@ -151,7 +154,33 @@ type emulateDownCmd struct {
 	Name string `help:"Name of the network." default:"weft"`
 }
 
-func (c *emulateDownCmd) Run(a *app) error { return netns.Stop(a.ctx, c.Name) }
+// Help is the long help of the command.
+func (emulateDownCmd) Help() string {
+	return `Ends what runs in the namespaces of the network, and deletes them, also of one that is half built, or whose process was killed.
+
+If there is nothing of that name, a line on standard error says so, with the names that there are, and the exit status is 0 all the same: what was
+asked for is so, and scripts may take a network down twice, or before they build it.`
+}
+
+func (c *emulateDownCmd) Run(a *app) error {
+	left, err := netns.Left(c.Name)
+	if err != nil {
+		return errUsage{err}
+	}
+	if err := netns.Stop(context.WithoutCancel(a.ctx), c.Name); err != nil || len(left) > 0 {
+		return err
+	}
+	all, err := netns.Networks()
+	if err != nil {
+		return err
+	}
+	others := ", nor by another"
+	if len(all) > 0 {
+		others = "; up: " + strings.Join(all, ", ")
+	}
+	fmt.Fprintf(a.stderr, "weft: nothing is up by the name %s%s\n", c.Name, others)
+	return nil
+}
 
 type emulateExecCmd struct {
 	Name    string   `help:"Name of the network." default:"weft"`

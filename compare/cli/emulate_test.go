@@ -24,6 +24,16 @@ func TestEmulatePlanPrintsCommands(t *testing.T) {
 	require.Contains(t, out, "# down:\nip netns del mine.h0\n")
 }
 
+// A network that is not there is what was asked for, and a name that was typed wrongly is told.
+func TestEmulateDownOfNothing(t *testing.T) {
+	for range 2 {
+		status, stdout, stderr := weft("emulate", "down", "--name", "nosuch")
+		require.Equal(t, cli.Done, status)
+		require.Empty(t, stdout)
+		require.Regexp(t, `^weft: nothing is up by the name nosuch(, nor by another|; up: [a-z].*)\n$`, stderr)
+	}
+}
+
 func TestEmulateRefuses(t *testing.T) {
 	file := emulated(t)
 	for _, c := range []struct{ args, why string }{

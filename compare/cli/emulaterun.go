@@ -49,17 +49,12 @@ type emulateRunCmd struct {
 	Carrier  string  `help:"Who plays the network: netns, the kernel; live, a fabric in user space between TUN devices of the hosts, with faults on schedule and captures; auto: netns where it has all that the scenario needs, and else live, with the reason." enum:"auto,netns,live" default:"auto"`
 	Dilation float64 `help:"Seconds of the wall that one of the network takes: 10 makes links ten times as slow and delays ten times as long. For the live carrier; programs' own timers do not know." default:"1"`
 	MTU      int     `name:"mtu" help:"Packets of hosts at the live carrier, IP header included." default:"1500"`
-	PcapFile *string `name:"pcap" help:"Write the packets of every link into this file (pcapng), with comments on those that were dropped or marked: where and why. For the live carrier." placeholder:"FILE"`
+	Pcap     string  `help:"Write the packets of every link into this file (pcapng), with comments on those that were dropped or marked: where and why. For the live carrier." placeholder:"FILE"`
 	PcapSnap int     `name:"pcap-snap" help:"Keep this many bytes of every packet; 0: all." default:"0" placeholder:"BYTES"`
-
-	Pcap string `kong:"-"` // the text of PcapFile
 }
 
 // check looks at the flags that are not the network's.
-func (c *emulateRunCmd) check() (err error) {
-	if c.Pcap, err = given("--pcap", c.PcapFile, "the name of a file"); err != nil {
-		return err
-	}
+func (c *emulateRunCmd) check() error {
 	if err := checkDilation(c.Dilation); err != nil {
 		return err
 	}
@@ -94,7 +89,7 @@ func (c *emulateRunCmd) Run(a *app) (err error) {
 			return errUsage{err}
 		}
 	}
-	if err := writable("--out", c.Out); err != nil {
+	if err := writable("--out", c.Out, ""); err != nil {
 		return err
 	}
 	n, err := c.choose(a, s)

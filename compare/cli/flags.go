@@ -63,14 +63,14 @@ func (f *workFlags) workers() int {
 }
 
 // writable makes a directory for results, and makes sure that files can be made in it: before the
-// runs, not after them.
-func writable(flag, dir string) error {
+// runs, not after them. instead says what may be given in its place.
+func writable(flag, dir, instead string) error {
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return errUsage{fmt.Errorf("%s %s: cannot make the directory: %w", flag, dir, reason(err))}
 	}
 	probe, err := os.CreateTemp(dir, ".weft-")
 	if err != nil {
-		return errUsage{fmt.Errorf("%s %s: cannot write there: %w; expected a directory to write to, or %s '' for none", flag, dir, reason(err), flag)}
+		return errUsage{fmt.Errorf("%s %s: cannot write there: %w; expected a directory to write to%s", flag, dir, reason(err), instead)}
 	}
 	probe.Close()
 	return os.Remove(probe.Name())

@@ -17,20 +17,15 @@ import (
 
 // pcapFlags keep the packets of runs.
 type pcapFlags struct {
-	PcapFile    *string `name:"pcap" help:"Write all packets of each run into this file (pcapng, for Wireshark or weft dump), with comments on those that were dropped, trimmed or marked: where and why. Of several runs, each has a file of its own: -SCENARIO-PROTOCOL-SEED comes before the extension." placeholder:"FILE"`
-	PcapAt      string  `name:"pcap-at" help:"Where packets are captured: hosts (as sent and as received) or links (behind every hop, pause frames included)." enum:"hosts,links" default:"hosts"`
-	PcapSnap    int     `name:"pcap-snap" help:"Keep this many bytes of every packet; 0: all. 128 keeps all headers." default:"0" placeholder:"BYTES"`
-	PcapPackets int64   `name:"pcap-packets" help:"End the capture of each run after so many packets; the run goes on. 0: no limit." default:"0" placeholder:"N"`
-
-	Pcap string `kong:"-"` // the text of PcapFile
+	Pcap        string `help:"Write all packets of each run into this file (pcapng, for Wireshark or weft dump), with comments on those that were dropped, trimmed or marked: where and why. Of several runs, each has a file of its own: -SCENARIO-PROTOCOL-SEED comes before the extension." placeholder:"FILE"`
+	PcapAt      string `name:"pcap-at" help:"Where packets are captured: hosts (as sent and as received) or links (behind every hop, pause frames included)." enum:"hosts,links" default:"hosts"`
+	PcapSnap    int    `name:"pcap-snap" help:"Keep this many bytes of every packet; 0: all. 128 keeps all headers." default:"0" placeholder:"BYTES"`
+	PcapPackets int64  `name:"pcap-packets" help:"End the capture of each run after so many packets; the run goes on. 0: no limit." default:"0" placeholder:"N"`
 }
 
 // checkPcap looks at the flags.
-func (f *pcapFlags) checkPcap() (err error) {
+func (f *pcapFlags) checkPcap() error {
 	const smallestSnap = 64 // Ethernet, IP, UDP and the shortest transport headers
-	if f.Pcap, err = given("--pcap", f.PcapFile, "the name of a file"); err != nil {
-		return err
-	}
 	info, missing := os.Stat(f.Pcap)
 	switch {
 	case f.Pcap == "" && (f.PcapAt != "hosts" || f.PcapSnap != 0 || f.PcapPackets != 0):

@@ -49,7 +49,7 @@ func (c *sweepCmd) Run(a *app) error {
 	if c.Out == "" {
 		c.Out = filepath.Join("out", plan.Name)
 	}
-	if err := writable("--out", c.Out); err != nil {
+	if err := writable("--out", c.Out, ""); err != nil {
 		return err
 	}
 	s := &sweep.Sweep{Plan: plan, Cells: sweep.Shard(cells, number, parts), Dir: c.Out, Workers: c.workers(), Flows: c.Flows, Pcap: c.capture(false)}
@@ -210,7 +210,7 @@ func (c *mergeCmd) Run(a *app) error {
 	for _, note := range notes {
 		fmt.Fprintf(a.stderr, "weft: %s\n", note)
 	}
-	if err := writable("--out", c.Out); err != nil {
+	if err := writable("--out", c.Out, ""); err != nil {
 		return err
 	}
 	page := filepath.Join(c.Out, "report.html")

@@ -53,6 +53,8 @@ func (p *Processes) Start(ctx context.Context) error {
 		}
 		p.target = address
 		return nil
+	case <-ctx.Done():
+		return errors.Join(context.Cause(ctx), p.Stop())
 	case <-time.After(startTime):
 		return errors.Join(fmt.Errorf("the server has not started within %v", startTime), p.Stop())
 	}

@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"strconv"
 	"strings"
 	"sync/atomic"
+	"syscall"
 )
 
 // A Veth is two network namespaces with one virtual cable between them, for as long as it is needed.
@@ -31,11 +33,14 @@ func NewVeth(ctx context.Context, mtu int, kind Cable) (*Veth, error) {
 	}
 	v, number := &Veth{}, veths.Add(1)
 	for i := range v.names {
-		v.names[i] = fmt.Sprintf("weft-perf-%d-%d%c", os.Getpid(), number, 'a'+i)
-		if err := ip(ctx, "netns add "+v.names[i]); err != nil {
+		v.names[i] = fmt.Sprintf("weftv%s-%d.h%d", strconv.FormatInt(int64(os.Getpid())%1e5, 36), number, i) // as emulator/netns names hosts: weft emulate down finds them
+		err := ip(ctx, "netns add "+v.names[i])
+		if err == nil || ctx.Err() != nil { // then it may be there, or half made
+			v.made++
+		}
+		if err != nil {
 			return nil, errors.Join(err, v.Close())
 		}
-		v.made++
 	}
 	steps := []string{fmt.Sprintf("-n %s link add eth0 mtu %d type veth peer name eth0 mtu %d netns %s", v.names[0], mtu, mtu, v.names[1])}
 	for i, name := range v.names {
@@ -70,7 +75,9 @@ func (v *Veth) Close() (err error) {
 }
 
 func ip(ctx context.Context, args string) error {
-	out, err := exec.CommandContext(ctx, "ip", strings.Fields(args)...).CombinedOutput()
+	cmd := exec.CommandContext(ctx, "ip", strings.Fields(args)...)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // a terminal's interrupt ends us, and we what is under way; not what takes things away
+	out, err := cmd.CombinedOutput()
 	if err != nil {
 		return fmt.Errorf("ip %s: %w: %s", args, err, strings.TrimSpace(string(out)))
 	}

@@ -298,3 +298,16 @@ func TestMissingPartsAreNamed(t *testing.T) {
 		require.Regexp(t, "no netem|need root|is missing", err.Error())
 	}
 }
+
+func TestNetworksAreKnownByTheirHosts(t *testing.T) {
+	dir := t.TempDir()
+	for _, name := range []string{"one.h0", "one.h12", "one.leaf0", "two.probe77", "other", "docker.x", "Not.h0", "three.h"} {
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), nil, 0o600))
+	}
+	names, err := networksIn(dir)
+	require.NoError(t, err)
+	require.Equal(t, []string{"one", "two"}, names)
+	names, err = networksIn(filepath.Join(dir, "missing"))
+	require.NoError(t, err)
+	require.Empty(t, names)
+}

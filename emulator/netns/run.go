@@ -9,9 +9,12 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -24,9 +27,17 @@ const runDir = "/run/netns"
 // do carries out one command; the error has what it said.
 func do(ctx context.Context, c Command) error {
 	cmd := exec.CommandContext(ctx, c[0], c[1:]...)
+	apart(cmd)
 	out, err := cmd.CombinedOutput()
 	if err == nil {
 		return nil
+	}
+	var exit *exec.ExitError
+	if errors.As(err, &exit) && !exit.Exited() { // by a signal that may have been meant for us, and of which we hear later
+		select {
+		case <-ctx.Done():
+		case <-time.After(100 * time.Millisecond):
+		}
 	}
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -146,9 +157,44 @@ func namespacesOf(name string) (all []string, err error) {
 	return all, err
 }
 
+var stopping atomic.Int32
+
+// Stopping tells whether a network is being taken down, which takes seconds if it is large.
+func Stopping() bool { return stopping.Load() > 0 }
+
+// Left returns what there is of the network of a name: namespaces, and directories of names of hosts.
+func Left(name string) ([]string, error) {
+	all, err := namespacesOf(name)
+	if err != nil {
+		return nil, err
+	}
+	names, err := filepath.Glob(filepath.Join(namesDir, name+".*"))
+	return append(all, names...), err
+}
+
+// Networks returns the names of all networks that are up, or of which something is left.
+func Networks() ([]string, error) { return networksIn(runDir) }
+
+var hostOrProbe = regexp.MustCompile(`^([a-z][a-z0-9-]*)\.(h[0-9]+|probe[0-9]+)$`)
+
+func networksIn(dir string) (names []string, err error) {
+	entries, err := os.ReadDir(dir)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, nil
+	}
+	for _, e := range entries {
+		if m := hostOrProbe.FindStringSubmatch(e.Name()); m != nil && !slices.Contains(names, m[1]) {
+			names = append(names, m[1])
+		}
+	}
+	return names, err
+}
+
 // Stop takes the network of a name away, whatever is left of it: its programs are asked to end, then killed, and its
 // namespaces deleted. That nothing is there is no error.
 func Stop(ctx context.Context, name string) error {
+	stopping.Add(1)
+	defer stopping.Add(-1)
 	for _, pid := range outside(name) {
 		signalOne(pid, syscall.SIGKILL)
 	}

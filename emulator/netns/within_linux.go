@@ -46,6 +46,9 @@ func enter(namespace string) error {
 	return nil
 }
 
+// apart keeps a command from the signals of the terminal: an interrupt ends us, and we end it, or let it take things away.
+func apart(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} }
+
 // together makes a command the first of a group of processes that end with it when its context does.
 func together(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
