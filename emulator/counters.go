@@ -61,6 +61,42 @@ func (f *Fabric) Port(link int) PortStats {
 	return s
 }
 
+// ClassStats are the queue of one class at the sending end of a directed link.
+type ClassStats struct {
+	Queued   int64  // bytes, now
+	MaxQueue int64  // bytes
+	Dropped  uint64 // packets that found it, or the buffer, full
+	Paused   Time   // up to now
+}
+
+// Class returns the counts of one class at a directed link.
+func (f *Fabric) Class(link, class int) ClassStats {
+	i := f.at(int32(link), class)
+	s := ClassStats{Queued: f.backlog(int32(link), class), MaxQueue: int64(f.queues[i].max)}
+	if f.byClass != nil {
+		c := &f.byClass[i]
+		s.Dropped, s.Paused = c.dropped, c.paused
+	}
+	if f.since[i] != Never {
+		s.Paused += f.now - f.since[i]
+	}
+	return s
+}
+
+// classCounts are what happens rarely to a class at a link.
+type classCounts struct {
+	dropped uint64
+	paused  Time
+}
+
+// classAt returns the counts to be added to. There are none before the first.
+func (f *Fabric) classAt(link int32, class uint8) *classCounts {
+	if f.byClass == nil {
+		f.byClass = make([]classCounts, len(f.queues))
+	}
+	return &f.byClass[f.at(link, int(class))]
+}
+
 // QueueBytes returns what is queued at a link now, over all classes.
 func (f *Fabric) QueueBytes(link int) int64 {
 	var sum int64

@@ -104,6 +104,7 @@ type Fabric struct {
 	slowed   bool // a link has been slowed down: pauses may take longer than headroom was computed for
 
 	stats   []PortStats
+	byClass []classCounts // by link and class; nil before something happened
 	totals  Totals
 	depths  histogram
 	hash    uint64

@@ -74,6 +74,7 @@ func (f *Fabric) unblock(link int32, class int) {
 	p.blocked &^= 1 << class
 	since := &f.since[f.at(link, class)]
 	f.stats[link].Paused += f.now - *since
+	f.classAt(link, uint8(class)).paused += f.now - *since
 	*since = Never
 	f.resume(link)
 }

@@ -340,6 +340,9 @@ func (f *Fabric) drop(link int32, i uint32, why DropReason) {
 	f.stats[link].Dropped[why]++
 	f.totals.Dropped[why]++
 	r := &f.packets.records[i]
+	if why == DropQueue {
+		f.classAt(link, r.class).dropped++
+	}
 	if r.flags&recData != 0 && r.flags&core.WasTrimmed == 0 {
 		f.totals.DataDropped++
 	}

@@ -5,6 +5,7 @@ import (
 	"runtime"
 
 	"github.com/weft-transport/weft/emulator"
+	"github.com/weft-transport/weft/transport/core"
 	"github.com/weft-transport/weft/transport/instant"
 )
 
@@ -39,6 +40,7 @@ func Capacity(c Config, bytes int) (perSecond float64, err error) {
 		for range batch {
 			p := f.newParcel(bytes)
 			p.from, p.to, p.srcPort, p.dstPort, p.headers = 0, int32(last), from.port, to.port, ipUDP
+			p.ecn, p.dscp, p.class = core.NotECT, 0, f.cfg.ClassOf[0]
 			if err := f.hand(p); err != nil {
 				return 0, err
 			}

@@ -17,6 +17,9 @@ type Config struct {
 	Fabric     emulator.Config
 	QueueBytes int64 // of a port; 0: DefaultQueue
 	ECNBytes   int64 // a longer queue marks what can be marked; 0: none
+	// ClassOf says by DSCP which of the classes packets of TUNs and Conns travel in. nil: DefaultTable, 46 (EF) in class 1
+	// if there is one, and all others in class 0. Packets of Drivers name their class themselves.
+	ClassOf *ClassTable
 	// Proto is what the packets of Drivers are. 0: core.ProtoUET.
 	Proto core.Proto
 	// Dilation is how many seconds of the wall a second of the network takes: with 10, links are ten times as slow and
@@ -26,7 +29,7 @@ type Config struct {
 	// Poll is how long before something is due the loop stops sleeping. 0: DefaultPoll; negative: it never polls, which
 	// spares a core and costs some tens of microseconds of lateness.
 	Poll time.Duration
-	// SendBuffer is how many bytes a host holds for its link before a writer must wait. 0: DefaultSendBuffer.
+	// SendBuffer is how many bytes of each class a host holds for its link before a writer must wait. 0: DefaultSendBuffer.
 	SendBuffer int
 	// ReceiveBuffer is how many datagrams a conn holds for its reader; more are lost, and counted. 0: DefaultReceiveBuffer.
 	ReceiveBuffer int
@@ -83,6 +86,12 @@ func (c Config) withDefaults() (Config, error) {
 	}
 	if len(f.Classes) == 0 {
 		f.Classes = []emulator.Class{{Name: "data", QueueBytes: c.QueueBytes, ECNMin: c.ECNBytes, ECNMax: c.ECNBytes}}
+	}
+	if c.ClassOf == nil {
+		c.ClassOf = new(DefaultTable(len(f.Classes)))
+	}
+	if err := c.ClassOf.check(f.Classes); err != nil {
+		return c, err
 	}
 	if f.BufferBytes == 0 {
 		f.BufferBytes = roomForAll(f.Classes, int64(len(c.Network.Links)), f.MaxWireBytes)

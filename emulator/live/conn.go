@@ -28,6 +28,7 @@ type Conn struct {
 	held          atomic.Int32  // datagrams that were received and not read
 	notify        chan struct{} // of capacity 1: something was received, or an end
 	marks         atomic.Uint32 // core.ECN of outgoing datagrams
+	dscp          atomic.Uint32 // of outgoing datagrams
 	closed        atomic.Pointer[error]
 	readDeadline  deadline
 	writeDeadline deadline
@@ -78,6 +79,10 @@ func (c *Conn) LocalAddr() net.Addr {
 
 // WriteTo implements net.PacketConn. It waits while the send buffer of the host is full.
 func (c *Conn) WriteTo(b []byte, to net.Addr) (int, error) {
+	return c.writeDSCP(b, to, uint8(c.dscp.Load()))
+}
+
+func (c *Conn) writeDSCP(b []byte, to net.Addr, dscp uint8) (int, error) {
 	ua, ok := to.(*net.UDPAddr)
 	if !ok {
 		return 0, c.oops("write", fmt.Errorf("address %v is not a *net.UDPAddr", to))
@@ -86,17 +91,18 @@ func (c *Conn) WriteTo(b []byte, to net.Addr) (int, error) {
 	if err == nil && len(b) > MaxDatagram {
 		err = fmt.Errorf("live: a datagram of %d bytes; expected at most %d", len(b), MaxDatagram)
 	}
+	f := c.gate.fabric
+	class := f.cfg.ClassOf[dscp]
 	if err == nil {
-		err = c.gate.take(len(b), c)
+		err = c.gate.take(class, len(b), c)
 	}
 	if err != nil {
 		return 0, c.oops("write", err)
 	}
-	f := c.gate.fabric
 	p := f.newParcel(len(b))
 	copy(p.bytes, b)
 	p.from, p.to, p.srcPort, p.dstPort = c.gate.host, int32(host), c.port, uint16(ua.Port)
-	p.ecn, p.headers = core.ECN(c.marks.Load()), ipUDP
+	p.ecn, p.dscp, p.class, p.headers = core.ECN(c.marks.Load()), dscp, class, ipUDP
 	p.stamp = f.since()
 	if err := f.hand(p); err != nil {
 		return 0, c.oops("write", err)
@@ -106,6 +112,16 @@ func (c *Conn) WriteTo(b []byte, to net.Addr) (int, error) {
 
 // SetECN has the datagrams that are written from now on carry a code point of ECN.
 func (c *Conn) SetECN(e core.ECN) { c.marks.Store(uint32(e)) }
+
+// SetDSCP has the datagrams that are written from now on carry a code point, 0 to 63, which Config.ClassOf gives a class. Before,
+// they carry 0.
+func (c *Conn) SetDSCP(dscp uint8) error {
+	if err := checkDSCP(dscp); err != nil {
+		return c.oops("set", err)
+	}
+	c.dscp.Store(uint32(dscp))
+	return nil
+}
 
 // ReadFrom implements net.PacketConn.
 func (c *Conn) ReadFrom(b []byte) (int, net.Addr, error) {

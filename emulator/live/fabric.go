@@ -23,6 +23,7 @@ var ErrClosed = errors.New("live: the fabric is closed")
 type Fabric struct {
 	cfg   Config
 	gates []*gate
+	turns *turns
 	begin time.Time
 	sleep *sleeper
 	done  chan struct{} // closed when the loop has ended
@@ -54,6 +55,8 @@ type parcel struct {
 	from, to         int32   // hosts
 	srcPort, dstPort uint16
 	ecn              core.ECN
+	dscp             uint8
+	class            core.Class    // that its DSCP is in
 	stamp            time.Duration // since begin, when it was written
 	entered          Time          // into the network
 	headers          uint8         // bytes on the wire that are not among the parcel's: IP and UDP of a Conn's datagrams
@@ -102,7 +105,7 @@ func assemble(c Config) (*Fabric, error) {
 		return nil, err
 	}
 	f := &Fabric{
-		cfg: c, net: net, sleep: sleep, done: make(chan struct{}), validity: newMeasures(), begin: time.Now(),
+		cfg: c, net: net, sleep: sleep, done: make(chan struct{}), validity: newMeasures(), begin: time.Now(), turns: newTurns(c.Fabric.Classes),
 	}
 	f.pool.New = func() any { return new(parcel) }
 	for i, capacity := range []int{wholeTrain, shortTrain} {

@@ -16,13 +16,11 @@ type gate struct {
 	fabric *Fabric
 	host   int32
 
-	waiting ring // for the link
+	waiting lanes // for the link
 
 	conns atomic.Pointer[map[uint16]*Conn] // written under mu, and never changed after
 	tun   atomic.Pointer[TUN]              // takes all packets, if there is one
-	room  atomic.Int64                     // bytes that may still be written before somebody has to wait
-	needy atomic.Int32                     // writers that wait
-	least atomic.Int64                     // bytes that one of them needs
+	rooms []room                           // by class
 
 	// mu guards what programs touch.
 	mu    sync.Mutex
@@ -31,10 +29,19 @@ type gate struct {
 	over  bool
 }
 
+// A room is what a class has at a host in front of its link.
+type room struct {
+	left  atomic.Int64 // bytes that may still be written before somebody has to wait
+	needy atomic.Int32 // writers that wait
+	least atomic.Int64 // bytes that one of them needs
+}
+
 func newGate(f *Fabric, host int) *gate {
-	g := &gate{fabric: f, host: int32(host), next: 49152}
+	g := &gate{fabric: f, host: int32(host), next: 49152, waiting: newLanes(f.turns), rooms: make([]room, len(f.cfg.Fabric.Classes))}
 	g.conns.Store(new(map[uint16]*Conn))
-	g.room.Store(int64(f.cfg.SendBuffer))
+	for i := range g.rooms {
+		g.rooms[i].left.Store(int64(f.cfg.SendBuffer))
+	}
 	g.freed.L = &g.mu
 	return g
 }
@@ -58,26 +65,23 @@ type writer interface {
 	stopped() error
 }
 
-// push takes a parcel for the link, and tells whether it is the first.
-func (g *gate) push(p *parcel) bool {
-	g.waiting.push(p)
-	return g.waiting.len() == 1
-}
+// push takes a parcel for the link, and tells whether it is the first of its class.
+func (g *gate) push(p *parcel) bool { return g.waiting.push(p) }
 
 // Transmit implements core.Stack.
 func (g *gate) Transmit(now core.Time, pull core.Pull, p *core.Packet) bool {
-	if g.waiting.len() == 0 || !pull.Open.Has(0) {
+	x := g.waiting.pop(pull.Open)
+	if x == nil {
 		return false
 	}
-	x := g.waiting.pop()
 	*p = core.Packet{
-		From: core.Addr(x.from), To: core.Addr(x.to), Proto: core.ProtoOther, ECN: x.ecn,
+		From: core.Addr(x.from), To: core.Addr(x.to), Proto: core.ProtoOther, Class: x.class, ECN: x.ecn,
 		EV:        uint16(splitmix.Mix(uint64(x.srcPort)<<16 | uint64(x.dstPort))),
 		HeaderLen: x.headers,
 		Payload:   core.Payload{Length: uint32(x.size())},
 	}
 	g.fabric.flights.depart(p, x)
-	g.give(int64(x.size()))
+	g.give(x.class, int64(x.size()))
 	return true
 }
 
@@ -115,21 +119,19 @@ func (g *gate) HandleTimeout(core.Time) {}
 // Deadline implements core.Stack.
 func (g *gate) Deadline() core.Time { return core.Never }
 
-// take waits until there is room for n bytes. A datagram larger than the whole buffer waits for all of it.
-func (g *gate) take(n int, w writer) error {
-	need := min(int64(n), int64(g.fabric.cfg.SendBuffer))
+// take waits until there is room for n bytes of a class. A datagram larger than the whole buffer waits for all of it.
+func (g *gate) take(class core.Class, n int, w writer) error {
 	if err := w.stopped(); err != nil {
 		return err
 	}
-	if g.grab(need, int64(n)) {
+	r, need := &g.rooms[class], g.need(n)
+	if r.grab(need, int64(n)) {
 		return nil
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.needy.Add(1) == 1 || need < g.least.Load() { // before looking: give adds before it looks
-		g.least.Store(need)
-	}
-	defer g.needy.Add(-1)
+	r.await(need)
+	defer r.needy.Add(-1)
 	for {
 		err := w.stopped()
 		if g.over {
@@ -138,29 +140,45 @@ func (g *gate) take(n int, w writer) error {
 		if err != nil {
 			return err
 		}
-		if g.grab(need, int64(n)) {
+		if r.grab(need, int64(n)) {
 			return nil
 		}
 		g.freed.Wait()
 	}
 }
 
+// need is how much room n bytes wait for.
+func (g *gate) need(n int) int64 { return min(int64(n), int64(g.fabric.cfg.SendBuffer)) }
+
+// await has give wake those who wait when so much is free. Who calls it looks again afterwards: give adds before it looks. The
+// caller holds mu of the gate.
+func (r *room) await(need int64) {
+	if r.needy.Add(1) == 1 || need < r.least.Load() {
+		r.least.Store(need)
+	}
+}
+
 // grab takes n bytes of the room, if need are there.
-func (g *gate) grab(need, n int64) bool {
+func (r *room) grab(need, n int64) bool {
 	for {
-		room := g.room.Load()
-		if room < need {
+		left := r.left.Load()
+		if left < need {
 			return false
 		}
-		if g.room.CompareAndSwap(room, room-n) {
+		if r.left.CompareAndSwap(left, left-n) {
 			return true
 		}
 	}
 }
 
-func (g *gate) give(n int64) {
-	if room := g.room.Add(n); g.needy.Load() > 0 && room >= g.least.Load() {
+// give returns room. The caller holds mu of the fabric.
+func (g *gate) give(class core.Class, n int64) {
+	r := &g.rooms[class]
+	if left := r.left.Add(n); r.needy.Load() > 0 && left >= r.least.Load() {
 		g.stir()
+		if t := g.tun.Load(); t != nil {
+			t.stir()
+		}
 	}
 }
 

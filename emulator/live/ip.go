@@ -41,7 +41,7 @@ func (x *parcel) appendIP(dst []byte, ecn core.ECN) []byte {
 	dst = append(dst, make([]byte, ipUDP)...)
 	b := dst[start:]
 	const v4, ttl = 0x45, 64
-	b[0], b[1], b[8], b[9] = v4, byte(ecn), ttl, protoUDP
+	b[0], b[1], b[8], b[9] = v4, x.dscp<<2|byte(ecn), ttl, protoUDP
 	binary.BigEndian.PutUint16(b[2:], uint16(ipUDP+len(x.bytes)))
 	from, to := AddrOf(int(x.from)).As4(), AddrOf(int(x.to)).As4()
 	copy(b[12:], from[:])

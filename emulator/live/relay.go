@@ -16,7 +16,8 @@ import (
 //
 //	client ──UDP──► Listen ═► host From ~~~ network ~~~ host To ═► a socket for each client ──UDP──► Target
 //
-// Marks of ECN do not pass from the outer sockets to the network and back.
+// The DSCP that datagrams come to the relay with, which Linux tells, says in which class they cross the network. It is not
+// passed on, and marks of ECN do not pass from the outer sockets to the network and back.
 type Relay struct {
 	fabric *Fabric
 	cfg    RelayConfig
@@ -77,6 +78,7 @@ func NewRelay(f *Fabric, c RelayConfig) (*Relay, error) {
 	}
 	r := &Relay{fabric: f, cfg: c, outer: outer, clients: make(map[netip.AddrPort]*client)}
 	enlarge(outer)
+	tellDSCP(outer)
 	r.all.Add(1)
 	go r.accept(target)
 	return r, nil
@@ -127,9 +129,9 @@ func (c *client) close() {
 // accept carries what clients send into the network.
 func (r *Relay) accept(target *net.UDPAddr) {
 	defer r.all.Done()
-	buf := make([]byte, MaxDatagram+1)
+	buf, oob := make([]byte, MaxDatagram+1), make([]byte, roomForDSCP)
 	for {
-		n, from, err := r.outer.ReadFromUDPAddrPort(buf)
+		n, dscp, from, err := readDSCP(r.outer, buf, oob)
 		if errors.Is(err, net.ErrClosed) {
 			return
 		}
@@ -143,7 +145,7 @@ func (r *Relay) accept(target *net.UDPAddr) {
 			continue
 		}
 		c.lastDatagram.Store(int64(r.fabric.since()))
-		if _, err := c.near.WriteTo(buf[:n], c.far.LocalAddr()); err != nil {
+		if _, err := c.near.writeDSCP(buf[:n], c.far.LocalAddr(), dscp); err != nil {
 			r.lost.Add(1)
 		}
 	}
@@ -175,13 +177,18 @@ func (r *Relay) clientOf(from netip.AddrPort, target *net.UDPAddr) *client {
 		return nil
 	}
 	enlarge(server)
+	tellDSCP(server)
 	c := &client{addr: from, near: near, far: far, server: server}
 	r.clients[from] = c
 	r.all.Add(3)
-	go r.carry(c, func(b []byte) (int, error) { n, _, err := far.ReadFrom(b); return n, err }, server.Write)
-	go r.carry(c, server.Read, func(b []byte) (int, error) { return far.WriteTo(b, near.LocalAddr()) })
-	go r.carry(c, func(b []byte) (int, error) { n, _, err := near.ReadFrom(b); return n, err },
-		func(b []byte) (int, error) { return r.outer.WriteToUDPAddrPort(b, from) })
+	read := func(from *Conn) func(b []byte) (int, uint8, error) {
+		return func(b []byte) (int, uint8, error) { n, _, err := from.ReadFrom(b); return n, 0, err }
+	}
+	oob := make([]byte, roomForDSCP)
+	answers := func(b []byte) (int, uint8, error) { n, dscp, _, err := readDSCP(server, b, oob); return n, dscp, err }
+	go r.carry(c, read(far), func(b []byte, _ uint8) (int, error) { return server.Write(b) })
+	go r.carry(c, answers, func(b []byte, dscp uint8) (int, error) { return far.writeDSCP(b, near.LocalAddr(), dscp) })
+	go r.carry(c, read(near), func(b []byte, _ uint8) (int, error) { return r.outer.WriteToUDPAddrPort(b, from) })
 	return c
 }
 
@@ -197,12 +204,15 @@ func (r *Relay) forgetIdle() bool {
 	return false
 }
 
+// roomForDSCP is for what comes beside a datagram.
+const roomForDSCP = 128
+
 // carry moves datagrams until the reader is closed.
-func (r *Relay) carry(c *client, read, write func([]byte) (int, error)) {
+func (r *Relay) carry(c *client, read func([]byte) (int, uint8, error), write func([]byte, uint8) (int, error)) {
 	defer r.all.Done()
 	buf := make([]byte, MaxDatagram)
 	for {
-		n, err := read(buf)
+		n, dscp, err := read(buf)
 		if errors.Is(err, net.ErrClosed) || errors.Is(err, ErrClosed) {
 			return
 		}
@@ -210,7 +220,7 @@ func (r *Relay) carry(c *client, read, write func([]byte) (int, error)) {
 			continue // nobody listens at the other end, says an ICMP message: that passes
 		}
 		c.lastDatagram.Store(int64(r.fabric.since()))
-		if _, err := write(buf[:n]); err != nil {
+		if _, err := write(buf[:n], dscp); err != nil {
 			r.lost.Add(1)
 		}
 	}

@@ -25,6 +25,8 @@ type TUN struct {
 	reader sync.WaitGroup
 	stop   *sleeper // of the thread that reads
 
+	held []backlog // by class; the reader's
+
 	// guarded by mu of the fabric
 	first, last *parcel // to the kernel
 	head        []byte  // scratch
@@ -41,7 +43,7 @@ func (f *Fabric) AttachTUN(host int, name string, mtu int) (*TUN, error) {
 	if mtu < 576 || mtu > MaxDatagram {
 		return nil, fmt.Errorf("live: an MTU of %d; expected 576 to %d", mtu, MaxDatagram)
 	}
-	t := &TUN{gate: f.gates[host]}
+	t := &TUN{gate: f.gates[host], held: make([]backlog, len(f.cfg.Fabric.Classes))}
 	var err error
 	if t.stop, err = newSleeper(); err != nil {
 		return nil, fmt.Errorf("live: device %s: %w", name, err)
@@ -70,7 +72,6 @@ func (t *TUN) Close() error {
 		return nil
 	}
 	t.stop.wake()
-	t.gate.stir()
 	t.reader.Wait()
 	f := t.gate.fabric
 	f.mu.Lock()
@@ -84,17 +85,23 @@ func (t *TUN) release() error {
 	return unix.Close(t.fd)
 }
 
-// stopped implements writer.
-func (t *TUN) stopped() error {
-	if t.ended.Load() {
-		return os.ErrClosed
+// stir has the reader look for room. The caller holds mu of the fabric.
+func (t *TUN) stir() {
+	if !t.gone {
+		t.stop.wake()
 	}
-	return nil
 }
 
 // next reads one packet, and waits for it.
 func (t *TUN) next(buf []byte) (n int, err error) {
 	for !t.ended.Load() {
+		if err := t.settle(); err != nil {
+			return 0, err
+		}
+		if t.full() {
+			t.stop.await(-1)
+			continue
+		}
 		if n, err = unix.Read(t.fd, buf); err == nil {
 			return n, nil
 		}
@@ -151,18 +158,7 @@ func (t *TUN) read() {
 				whole = f.newTrain(wholeTrain)
 			}
 		}
-		bytes := 0
-		for _, p := range batch {
-			bytes += p.size()
-		}
-		if t.gate.take(bytes, t) != nil {
-			return
-		}
-		now := f.since() // waiting for the link is the network's
-		for _, p := range batch {
-			p.stamp = now
-		}
-		if f.hand(batch...) != nil {
+		if t.offer(batch) != nil {
 			return
 		}
 	}
@@ -177,7 +173,8 @@ func (t *TUN) address(p *parcel, b []byte) bool {
 	if err != nil {
 		return false
 	}
-	p.to, p.ecn = int32(to), core.ECN(b[1]&3)
+	p.to, p.ecn, p.dscp = int32(to), core.ECN(b[1]&3), b[1]>>2
+	p.class = t.gate.fabric.cfg.ClassOf[p.dscp]
 	p.srcPort, p.dstPort = uint16(b[9]), 0
 	if head := int(b[0]&15) * 4; (b[9] == protoTCP || b[9] == protoUDP) && len(b) >= head+4 {
 		hash := splitmix.Mix(uint64(b[head])<<24 | uint64(b[head+1])<<16 | uint64(b[head+2])<<8 | uint64(b[head+3]) | uint64(b[9])<<32)

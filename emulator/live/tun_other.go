@@ -18,3 +18,5 @@ func (t *TUN) Close() error { return nil }
 func (t *TUN) receive(*parcel) bool { return false }
 
 func (t *TUN) flush() {}
+
+func (t *TUN) stir() {}
