@@ -21,6 +21,14 @@ const (
 	roceControl encap.DSCP = 48
 )
 
+// CodePoints returns the DSCP of a protocol's data and of its control packets.
+func CodePoints(p core.Proto) (data, control encap.DSCP) {
+	if p == core.ProtoRoCE {
+		return roceData, roceControl
+	}
+	return Rules.Trimmable, Rules.Control
+}
+
 // Frames tells whether packets of a protocol have a format on the wire that a Framer knows.
 func Frames(p core.Proto) bool { return p == core.ProtoUET || p == core.ProtoRoCE }
 
@@ -103,15 +111,11 @@ func (f *Framer) dscp(p *core.Packet) encap.DSCP {
 
 // codePoint returns the code point of a class.
 func (f *Framer) codePoint(proto core.Proto, class core.Class) encap.DSCP {
-	switch {
-	case proto == core.ProtoRoCE && class == f.Control:
-		return roceControl
-	case proto == core.ProtoRoCE:
-		return roceData
-	case class == f.Control:
-		return Rules.Control
+	data, control := CodePoints(proto)
+	if class == f.Control {
+		return control
 	}
-	return Rules.Trimmable
+	return data
 }
 
 // ethernet begins the frame, and returns where the IP header will be.

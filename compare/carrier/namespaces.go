@@ -9,6 +9,7 @@ import (
 	"os"
 	"strings"
 
+	"github.com/weft-transport/weft/compare/capture"
 	"github.com/weft-transport/weft/compare/protocol"
 	"github.com/weft-transport/weft/compare/rocev2/sockets"
 	"github.com/weft-transport/weft/compare/runner"
@@ -64,19 +65,40 @@ func userPlan(ctx context.Context, set *runner.Setting) (*netns.Plan, error) {
 	return plan, err
 }
 
-// ipConfig is the fabric of a protocol whose packets are IP's: one class, the protocol's, without what only packets of the
+// ipConfig is the fabric of a protocol whose packets are IP's: the protocol's classes, by DSCP, without what only packets of the
 // fabric know.
 func (c *Carrier) ipConfig(set *runner.Setting, e *scenario.Entry, seeds scenario.SeedSet) (live.Config, error) {
 	fabric, err := set.FabricConfig(e, seeds)
 	if err != nil {
 		return live.Config{}, err
 	}
-	data := fabric.Classes[len(fabric.Classes)-1]
+	env := set.Env(e, seeds, nil)
+	data := &fabric.Classes[env.Data]
 	data.Trim, data.Telemetry = false, false
-	fabric.Classes = []emulator.Class{data}
+	if fabric.BufferBytes == 0 && data.QueueBytes > 0 { // a buffer in which all queues fit, where all have a limit
+		fabric.Classes[env.Control].QueueBytes = data.QueueBytes
+	}
 	fabric.LinkOverhead = set.Scenario.Fabric.LinkOverhead
 	fabric.MaxWireBytes = int64(mtuOf(set, e)) + fabric.LinkOverhead
-	return c.config(set, e, fabric), nil
+	config := c.config(set, e, fabric)
+	config.ClassOf = new(live.ClassTable)
+	for dscp := range config.ClassOf {
+		config.ClassOf[dscp] = env.Data
+	}
+	if _, is := e.Protocol.(protocol.Program); !is {
+		config.ClassOf[codePoints(e, env)[env.Control]] = env.Control
+	}
+	return config, nil
+}
+
+// codePoints are the DSCPs of the classes of a protocol over sockets, those that captures in virtual time have.
+func codePoints(e *scenario.Entry, env protocol.Env) (all [16]uint8) {
+	data, control := capture.CodePoints(e.Protocol.Proto())
+	for c := range all {
+		all[c] = uint8(control)
+	}
+	all[env.Data] = uint8(data)
+	return all
 }
 
 // mtuOf is what devices carry, IP header included, so that a full packet has the scenario's payload.
@@ -112,6 +134,7 @@ func (st *stage) openNamespaces(ctx context.Context) error {
 	if st.carrier.Kind == Netns {
 		if st.names, why = kernelPlan(ctx, st.set, st.entry, st.carrier.Dilation); why == nil {
 			st.path = "veth and tc of this kernel"
+			st.notes = append(st.notes, "links of the kernel have one class: control packets wait behind data")
 			if err := st.raise(ctx); err != nil {
 				return err
 			}
@@ -200,6 +223,7 @@ func (st *stage) sockets() error {
 	if st.entry.Protocol.Proto() == core.ProtoRoCE {
 		config.Format = sockets.Format{}
 	}
+	config.DSCP = codePoints(st.entry, st.set.Env(st.entry, st.seeds, nil))
 	var carriers []*udp.Carrier
 	for h := range st.set.Scenario.Fabric.Network.Hosts {
 		config.Local = []netip.AddrPort{netip.AddrPortFrom(live.AddrOf(h), 0)}

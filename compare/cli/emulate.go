@@ -89,6 +89,9 @@ func notForKernels(s *scenario.Scenario) (all []string) {
 	if len(s.Faults) > 0 {
 		all = append(all, "faults on schedule")
 	}
+	if len(s.Fabric.Classes) > 0 {
+		all = append(all, "traffic classes")
+	}
 	for _, l := range s.Fabric.LossByLink() {
 		if l.Netem = ""; !l.IsZero() {
 			return append(all, "losses that are not netem's")

@@ -19,6 +19,17 @@ import (
 type linkCounts struct {
 	Packets, Bytes, Dropped, Marked uint64
 	Queued, MaxQueued               int64 // bytes, now and at most
+	Classes                         []classCounts
+}
+
+// classCounts are the queue of one of several classes at a link, as results keep it.
+type classCounts struct {
+	Class    string  `json:"class"`
+	MaxQueue int64   `json:"max_queue_bytes"`
+	Dropped  uint64  `json:"dropped_packets,omitempty"` // by this queue
+	Paused   float64 `json:"paused_us,omitempty"`
+
+	queued int64
 }
 
 // A linkTable shows what links carry while programs run.
@@ -44,6 +55,8 @@ type linkRow struct {
 	Dropped  uint64 `json:"dropped_packets"` // by the queue of its sending end, on its wire, or behind it
 	Marked   uint64 `json:"marked_packets,omitempty"`
 	MaxQueue int64  `json:"max_queue_bytes,omitempty"`
+
+	Classes []classCounts `json:"classes,omitempty"` // since the network is up; the others, since the commands began
 
 	queued int64
 }
@@ -78,7 +91,7 @@ func (t *linkTable) rows(since, until []linkCounts) []linkRow {
 	var rows []linkRow
 	for i, name := range t.names {
 		a, b := since[i], until[i]
-		rows = append(rows, linkRow{"link", name, b.Packets - a.Packets, b.Bytes - a.Bytes, b.Dropped - a.Dropped, b.Marked - a.Marked, b.MaxQueued, b.Queued})
+		rows = append(rows, linkRow{"link", name, b.Packets - a.Packets, b.Bytes - a.Bytes, b.Dropped - a.Dropped, b.Marked - a.Marked, b.MaxQueued, b.Classes, b.Queued})
 	}
 	sort.SliceStable(rows, func(i, j int) bool { return rows[i].Bytes > rows[j].Bytes })
 	return rows
@@ -107,6 +120,16 @@ func printLinks(w io.Writer, rows []linkRow, span time.Duration, most int) {
 			fmt.Fprintf(w, " %7d marked %8d bytes queued (most %d)", r.Marked, r.queued, r.MaxQueue)
 		}
 		fmt.Fprintln(w)
+		for _, c := range r.Classes {
+			if c.MaxQueue == 0 && c.Dropped == 0 && c.Paused == 0 {
+				continue
+			}
+			fmt.Fprintf(w, "    class %-14s %8d bytes queued (most %d) %7d dropped by the queue", c.Class, c.queued, c.MaxQueue, c.Dropped)
+			if c.Paused > 0 {
+				fmt.Fprintf(w, " %9.1f ms paused", c.Paused/1e3)
+			}
+			fmt.Fprintln(w)
+		}
 	}
 }
 

@@ -74,7 +74,9 @@ func (c *emulateRunCmd) choose(a *app, s *scenario.Scenario) (*wallNetwork, erro
 	if n.plan, err = netns.NewHosts(s.Fabric.Network, c.Name); err != nil {
 		return nil, errUsage{err}
 	}
-	n.config = c.liveConfig(s)
+	if n.config, err = c.liveConfig(s); err != nil {
+		return nil, errUsage{err}
+	}
 	hosts := make(map[string]bool)
 	for _, o := range c.On {
 		hosts[o.host] = true
@@ -86,22 +88,45 @@ func (c *emulateRunCmd) choose(a *app, s *scenario.Scenario) (*wallNetwork, erro
 	return n, nil
 }
 
-// liveConfig is the fabric of a scenario with one class, whose queues are those of the flags.
-func (c *emulateRunCmd) liveConfig(s *scenario.Scenario) live.Config {
+// liveConfig is the fabric of a scenario with its classes for programs, or one. What they do not say of queues and marks, the flags
+// do.
+func (c *emulateRunCmd) liveConfig(s *scenario.Scenario) (live.Config, error) {
 	seeds := s.Fixed.Derive(s.Seeds.List[0])
 	routing, err := emulator.ParseRouting(s.Fabric.Routing, 1)
 	if s.Fabric.Routing == "" || err != nil { // depends on a protocol's round trip
 		routing = emulator.Routing{}
 	}
-	class := emulator.Class{Name: "data", QueueBytes: c.Queue, Routing: routing}
-	if c.ECNMin > 0 {
-		class.ECNMin, class.ECNMax, class.ECNP = c.ECNMin, c.ECNMax, c.ECNP
-	}
-	return live.Config{Network: s.Fabric.Network, Dilation: c.Dilation, Fabric: emulator.Config{
-		Classes: []emulator.Class{class}, LinkOverhead: s.Fabric.LinkOverhead,
+	config := live.Config{Network: s.Fabric.Network, Dilation: c.Dilation, Fabric: emulator.Config{
+		Classes: []emulator.Class{{Name: "data"}}, LinkOverhead: s.Fabric.LinkOverhead,
 		Seeds:        emulator.Seeds{Salt: seeds.Hash, Loss: seeds.Loss, Mark: seeds.Hash},
 		RerouteLocal: s.Fabric.Reroute.Local, RerouteAll: s.Fabric.Reroute.Global,
 	}}
+	if own, err := runner.ProgramClasses(s); err != nil {
+		return config, err
+	} else if own != nil {
+		config.Fabric.Classes, config.Fabric.BufferBytes = own, s.Fabric.Buffer.PerSwitch
+		config.Fabric.MaxWireBytes = int64(c.MTU) + max(s.Fabric.LinkOverhead, live.DefaultOverhead)
+		config.ClassOf = new(live.ClassTable)
+		for dscp, class := range s.Fabric.ClassTable() {
+			config.ClassOf[dscp] = core.Class(class)
+		}
+	}
+	for i := range config.Fabric.Classes {
+		class := &config.Fabric.Classes[i]
+		class.Routing = routing
+		if class.FlowControl == emulator.NoFlowControl {
+			if class.QueueBytes == 0 {
+				class.QueueBytes = c.Queue
+			}
+			if config.Fabric.BufferBytes == 0 { // one in which all queues fit
+				class.Alpha = 0
+			}
+		}
+		if c.ECNMin > 0 && class.ECNMax == 0 {
+			class.ECNMin, class.ECNMax, class.ECNP = c.ECNMin, c.ECNMax, c.ECNP
+		}
+	}
+	return config, nil
 }
 
 // open brings the fabric up in namespaces that are there.
@@ -165,10 +190,21 @@ func (n *wallNetwork) counts(ctx context.Context) ([]linkCounts, error) {
 	err := n.fabric.Network(func(f *emulator.Fabric) {
 		for i := range all {
 			s := f.Port(i)
-			all[i] = linkCounts{s.Packets, s.Bytes, s.Dropped[0] + s.Dropped[1] + s.Dropped[2], s.Marked, f.QueueBytes(i), s.MaxQueue}
+			all[i] = linkCounts{s.Packets, s.Bytes, s.Dropped[0] + s.Dropped[1] + s.Dropped[2], s.Marked, f.QueueBytes(i), s.MaxQueue, n.classCounts(f, i)}
 		}
 	})
 	return all, err
+}
+
+// classCounts reads the queues of a link, if there is more than one.
+func (n *wallNetwork) classCounts(f *emulator.Fabric, link int) (all []classCounts) {
+	for c := range n.config.Fabric.Classes {
+		if len(n.config.Fabric.Classes) > 1 {
+			s := f.Class(link, c)
+			all = append(all, classCounts{n.config.Fabric.Classes[c].Name, s.MaxQueue, s.Dropped, s.Paused.Seconds() * 1e6, s.Queued})
+		}
+	}
+	return all
 }
 
 // close takes everything down, whatever is left.

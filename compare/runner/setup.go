@@ -41,12 +41,26 @@ type Setting struct {
 // NewSetting measures the fabric of a scenario.
 func NewSetting(s *scenario.Scenario) (*Setting, error) {
 	set := &Setting{Scenario: s}
-	if err := set.checkMemory(set.fabricMemory()); err != nil { // routes of a large fabric take minutes to find
-		return nil, fmt.Errorf("fabric: %w", err)
+	if err := set.measure(); err != nil {
+		return nil, err
 	}
+	for i := range s.Protocols {
+		if err := set.check(&s.Protocols[i]); err != nil {
+			return nil, fmt.Errorf("protocol %s: %w", s.Protocols[i].Label, err)
+		}
+	}
+	return set, nil
+}
+
+// measure finds the sizes and times that everything else is reckoned in.
+func (set *Setting) measure() error {
+	if err := set.checkMemory(set.fabricMemory()); err != nil { // routes of a large fabric take minutes to find
+		return fmt.Errorf("fabric: %w", err)
+	}
+	s := set.Scenario
 	var err error
 	if set.ruler, err = emulator.NewRuler(s.Fabric.Network); err != nil {
-		return nil, fmt.Errorf("fabric: %w", err)
+		return fmt.Errorf("fabric: %w", err)
 	}
 	set.wireFull = s.Fabric.PayloadMTU + s.Fabric.LinkOverhead + nominalHeader
 	set.wireAck = s.Fabric.LinkOverhead + nominalControl
@@ -56,12 +70,7 @@ func NewSetting(s *scenario.Scenario) (*Setting, error) {
 	}
 	set.BaseRTT = set.ruler.LongestRTT(set.wireFull, set.wireAck)
 	set.BDP = int64(float64(s.Fabric.LineRateBps()) / 8 * set.BaseRTT.Seconds())
-	for i := range s.Protocols {
-		if err := set.check(&s.Protocols[i]); err != nil {
-			return nil, fmt.Errorf("protocol %s: %w", s.Protocols[i].Label, err)
-		}
-	}
-	return set, nil
+	return nil
 }
 
 // check refuses what cannot be known to be wrong before the fabric is measured.
@@ -116,37 +125,66 @@ func (set *Setting) classes(e *scenario.Entry) ([]emulator.Class, error) {
 	if err != nil {
 		return nil, fmt.Errorf("routing: %w", err)
 	}
-	v := e.Class
-	size := func(name string) int64 { return v.Bytes(name, set.BDP) }
-	alpha := v.Float("alpha")
-	if alpha == 0 {
-		alpha = f.Buffer.Alpha
+	data, err := classOf(e.Spec.Name, e.Class, set.BDP, f.Buffer.Alpha)
+	if err != nil {
+		return nil, err
 	}
-	data := emulator.Class{
-		Name: e.Spec.Name, QueueBytes: size("queue"), LastHopQ: size("lastHopQueue"), Alpha: alpha,
-		ECNMin: size("ecnMin"), ECNMax: size("ecnMax"), ECNP: v.Float("ecnP"), NoLastHopECN: !v.Bool("ecnLastHop"),
-		Trim: v.Bool("trim"), TrimBytes: size("trimBytes"), TrimInto: uint8(trimmedClass), TrimTail: v.Bool("trimTail"),
-		Routing: routing, XOFF: size("xoff"), XON: size("xon"), Telemetry: v.Bool("telemetry"),
-	}
-	switch v.Word("flowControl") {
-	case "pfc":
-		data.FlowControl = emulator.PFC
-	case "credit":
-		data.FlowControl = emulator.Credit
-	}
-	if h := v.Word("headroom"); h != "auto" {
-		bytes, err := param.ParseSize(h)
-		if err != nil {
-			return nil, fmt.Errorf("class.headroom: %w", err)
-		}
-		data.Headroom = bytes.In(set.BDP)
-	}
+	data.TrimInto, data.Routing = uint8(trimmedClass), routing
 	control := emulator.Class{Name: "control", Priority: 2, Alpha: f.Buffer.Alpha}
-	trimmed := emulator.Class{Name: "trimmed", Priority: 1, MaxShare: v.Float("trimShare"), QueueBytes: 2 * size("queue"), Alpha: f.Buffer.Alpha}
+	trimmed := emulator.Class{Name: "trimmed", Priority: 1, MaxShare: e.Class.Float("trimShare"), QueueBytes: 2 * data.QueueBytes, Alpha: f.Buffer.Alpha}
 	if trimmed.MaxShare >= 1 { // served like control
 		trimmed.Priority, trimmed.MaxShare = 2, 0
 	}
 	return []emulator.Class{controlClass: control, trimmedClass: trimmed, dataClass: data}, nil
+}
+
+// classOf makes the class of some settings, bdp and alpha being those of the fabric.
+func classOf(name string, v param.Values, bdp int64, alpha float64) (emulator.Class, error) {
+	size := func(name string) int64 { return v.Bytes(name, bdp) }
+	if own := v.Float("alpha"); own != 0 {
+		alpha = own
+	}
+	c := emulator.Class{
+		Name: name, QueueBytes: size("queue"), LastHopQ: size("lastHopQueue"), Alpha: alpha,
+		ECNMin: size("ecnMin"), ECNMax: size("ecnMax"), ECNP: v.Float("ecnP"), NoLastHopECN: !v.Bool("ecnLastHop"),
+		Trim: v.Bool("trim"), TrimBytes: size("trimBytes"), TrimTail: v.Bool("trimTail"),
+		XOFF: size("xoff"), XON: size("xon"), Telemetry: v.Bool("telemetry"),
+	}
+	switch v.Word("flowControl") {
+	case "pfc":
+		c.FlowControl = emulator.PFC
+	case "credit":
+		c.FlowControl = emulator.Credit
+	}
+	if h := v.Word("headroom"); h != "auto" {
+		bytes, err := param.ParseSize(h)
+		if err != nil {
+			return c, fmt.Errorf("class.headroom: %w", err)
+		}
+		c.Headroom = bytes.In(bdp)
+	}
+	return c, nil
+}
+
+// ProgramClasses are the classes that a scenario has for programs that bring their own transport; none: it does not say.
+func ProgramClasses(s *scenario.Scenario) (all []emulator.Class, err error) {
+	if len(s.Fabric.Classes) == 0 {
+		return nil, nil
+	}
+	set := &Setting{Scenario: s}
+	if err := set.measure(); err != nil {
+		return nil, err
+	}
+	for i := range s.Fabric.Classes {
+		p := &s.Fabric.Classes[i]
+		c, err := classOf(p.Name, p.Settings, set.BDP, s.Fabric.Buffer.Alpha)
+		if err != nil {
+			return nil, fmt.Errorf("fabric.classes.%d: %w", i, err)
+		}
+		c.Priority, c.Weight = p.Priority, p.Weight
+		all = append(all, c)
+	}
+	return all, nil
 }
 
 // fabric builds the fabric for one protocol and seed, with its losses and faults.

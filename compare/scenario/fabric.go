@@ -30,6 +30,8 @@ type Fabric struct {
 	LinkLoss []LinkLoss // on some links instead; the last that matches counts
 	FileLoss []float64  // by link, on top: what a topology file says; nil: nothing
 
+	Classes []ProgramClass // of programs that bring their own transport; none: one class
+
 	SamplePeriod instant.Time // of queue and link samples; 0: none
 }
 
@@ -168,6 +170,7 @@ func readFabric(r *reader, in *inputs) Fabric {
 		_, err := emulator.ParseRouting(word, 1)
 		return word, err
 	})
+	f.Classes = readProgramClasses(r)
 	loss := r.mapping("loss")
 	f.SamplePeriod = readSamplePeriod(r)
 	in.join(r, "file")

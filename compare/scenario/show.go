@@ -83,6 +83,13 @@ func (s *Scenario) showFabric(hashing bool) *Node {
 	if f.Routing != "" {
 		n.Put("routing", scalar(f.Routing))
 	}
+	if len(f.Classes) > 0 {
+		classes := &Node{Kind: List}
+		for i := range f.Classes {
+			classes.Items = append(classes.Items, f.Classes[i].show())
+		}
+		n.Put("classes", classes)
+	}
 	n.Put("loss", f.showLoss())
 	n.Put("samplePeriod", scalar(formatTime(f.SamplePeriod)))
 	return n

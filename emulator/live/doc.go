@@ -11,7 +11,7 @@
 // is handed over late, and everything behind it is not. By how much is measured for every packet, and Validity says
 // whether the results may be believed (validity.go).
 //
-// A datagram's path is chosen by its ports, as switches do that hash them.
+// A datagram's path is chosen by its ports, as switches do that hash them, and its traffic class by its DSCP (classes.go).
 //
 // Hosts are core.Drivers too (host.go): package transport runs over the network as over sockets, with what sockets do not
 // have: trimming, and marks at chosen queues. Capacity says what the loop can move, and CheckCapacity refuses more.

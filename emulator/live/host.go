@@ -15,7 +15,7 @@ import (
 
 // A Host is a host of the network as package transport sees it: a core.Driver in wall-clock time. Packets of its Stack
 // meet trimming, marks and many paths as in virtual time; Config.Fabric must have the classes that the Stack sends in.
-// Datagrams of Conns, in class 0, may share the host.
+// Datagrams of Conns may share the host.
 type Host struct {
 	fabric *Fabric
 	index  int

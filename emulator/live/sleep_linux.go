@@ -52,10 +52,11 @@ func (s *sleeper) poll(fd int, t *unix.Timespec, raw bool) {
 	}
 }
 
+// wake does not block, and the thread that calls it, the loop's too, keeps its place meanwhile.
 func (s *sleeper) wake() {
 	var one [8]byte
 	binary.NativeEndian.PutUint64(one[:], 1)
-	_, _ = unix.Write(s.event, one[:]) // fails when it is closed, or full of wakes
+	_, _, _ = unix.RawSyscall(unix.SYS_WRITE, uintptr(s.event), uintptr(unsafe.Pointer(&one)), uintptr(len(one))) // fails when it is closed, or full of wakes
 }
 
 func (s *sleeper) close() { _ = unix.Close(s.event) }
