@@ -61,6 +61,7 @@ func init() {
 				Doc: "... within this time before the loss was noticed, best twice the RTO; absent: 16 base RTTs."},
 			{Name: "lifetime", Kind: param.Int, Default: "1", Min: 1, Max: 15,
 				Doc: "How many packets one returned value may serve: 1 as in the paper, or the acknowledgement coalescing ratio, with which it scales."},
+			{Name: "forget", Kind: param.Bool, Default: "", Doc: "Whether a value that is lost while frozen leaves the ring (ours); absent: no, as in the paper."},
 			{Name: "probe", Kind: param.Int, Default: "0", Min: 0, Max: 1 << 20,
 				Doc: "One packet in this many explores a random value while values are waiting (ours); 0: none, as in the paper; no scaling."},
 		},
@@ -76,6 +77,7 @@ type repsParams struct {
 	run            int
 	explore, start int64
 	freezing       bool
+	forget         bool
 	fromOldest     bool
 	freeze         Time
 	failureRTT     float64
@@ -105,7 +107,7 @@ func newREPSMaker(v param.Values) (Maker, error) {
 	at, err := readLayout(v)
 	p := &repsParams{
 		space: space{first: uint16(at.first), count: at.count}, run: int(v.Int("run")),
-		freezing: v.Bool("freezing"), failureRTT: v.Float("failureRTT"), lookback: v.Time("lookback"),
+		freezing: v.Bool("freezing"), forget: v.Bool("forget"), failureRTT: v.Float("failureRTT"), lookback: v.Time("lookback"),
 		lifetime: uint32(v.Int("lifetime")), probe: uint32(v.Int("probe")),
 	}
 	p.choose(v)
@@ -231,6 +233,9 @@ func (r *reps) Report(now Time, ev uint16, o Outcome, rtt Time) {
 	if o == Lost && r.p.freezing && !r.frozen() && r.explore == 0 && r.failureLikely(now) {
 		r.freeze(now)
 	}
+	if o == Lost && r.p.forget && r.frozen() {
+		r.forget(ev)
+	}
 	if r.frozen() && now > r.unfreezeAt {
 		r.thaw()
 	}
@@ -257,6 +262,30 @@ func (r *reps) freeze(now Time) {
 	r.frozenAt = 0
 	if r.p.fromOldest && r.filled == repsSlots {
 		r.frozenAt = r.head
+	}
+}
+
+// forget takes a value out of the ring; the others stay in their order.
+func (r *reps) forget(ev uint16) {
+	old := *r
+	first := uint8(0)
+	if old.filled == repsSlots {
+		first = old.head
+	}
+	r.valid, r.lives, r.head, r.filled, r.frozenAt = 0, 0, 0, 0, 0
+	for i := range old.filled {
+		slot := (first + i) % repsSlots
+		if old.ring[slot] == ev {
+			continue
+		}
+		r.ring[r.filled] = old.ring[slot]
+		r.valid |= old.valid >> slot & 1 << r.filled
+		r.lives |= old.lives >> (slot * 4) & 15 << (r.filled * 4)
+		r.filled++
+	}
+	r.head = r.filled % repsSlots
+	if r.filled == old.filled { // it was not there
+		*r = old
 	}
 }
 

@@ -84,3 +84,43 @@ func TestREPSThawIsWhatCosts(t *testing.T) {
 		require.LessOrEqual(t, never.lost, window, "what has no value to recycle explores, once: window %d", window)
 	}
 }
+
+// TestREPSForgetsWhatDiesWhileFrozen: with forget, what is lost while frozen is not sent on again; the others keep their order, and if none is
+// left random values look for some.
+func TestREPSForgetsWhatDiesWhileFrozen(t *testing.T) {
+	frozen := func(forget string) *reps {
+		r := makeREPS(t, path, map[string]string{"start": "0", "evs": "65536", "forget": forget})
+		for ev := uint16(0); ev < 11; ev++ { // slots now hold 8 9 10 3 4 5 6 7
+			r.Report(0, ev, Good, -1)
+		}
+		r.Report(us, 99, Lost, -1)
+		return r
+	}
+	handsOut := func(r *reps, n int) (got []uint16) {
+		for range n {
+			got = append(got, next(r))
+		}
+		return got
+	}
+	r := frozen("false")
+	r.Report(us, 4, Lost, -1)
+	require.Equal(t, []uint16{3, 4, 5, 6, 7, 8, 9, 10}, handsOut(r, 8))
+
+	r = frozen("true")
+	r.Report(us, 4, Lost, -1)
+	r.Report(us, 8, Lost, -1)
+	require.Equal(t, []uint16{3, 5, 6, 7}, handsOut(r, 4))
+	r.Report(us, 8, Lost, -1)
+	require.Equal(t, []uint16{9, 10, 3}, handsOut(r, 3), "is gone already")
+	r.Report(us, 200, Good, -1)
+	require.Equal(t, []uint16{5, 6, 7, 9, 10, 200, 3}, handsOut(r, 7))
+	for _, ev := range []uint16{3, 5, 6, 7, 9, 10, 200} {
+		r.Report(us, ev, Lost, -1)
+	}
+	require.True(t, r.frozen())
+	before := r.rng
+	next(r)
+	require.NotEqual(t, before, r.rng, "drawn")
+	r.Report(us, 300, Good, -1)
+	require.Equal(t, []uint16{300, 300}, handsOut(r, 2))
+}

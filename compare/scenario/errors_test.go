@@ -145,7 +145,7 @@ var wrong = []struct{ from, to, want string }{
 	{"protocols: probe", "protocols: pro be", `x.yaml:4:12: protocols: "pro be" is not a protocol name; expected letters, digits, - and _`},
 	{"protocols: probe", "protocols: probe,speed=1", `x.yaml:4:12: protocols.0: protocol probe: unknown parameter "speed"; expected one of window, mode, spray`},
 	{"protocols: probe", "protocols: probe,mode=medium", `x.yaml:4:12: protocols.0: protocol probe: mode: "medium" is not one of fast, slow`},
-	{"protocols: probe", "protocols: probe,spray.colour=red", `x.yaml:4:12: protocols.0: protocol probe: spray.colour: spray reps has no parameter "colour"; expected one of evs, first, run, variant, explore, start, freezing, freeze, failureRTT, lookback, lifetime, probe`},
+	{"protocols: probe", "protocols: probe,spray.colour=red", `x.yaml:4:12: protocols.0: protocol probe: spray.colour: spray reps has no parameter "colour"; expected one of evs, first, run, variant, explore, start, freezing, freeze, failureRTT, lookback, lifetime, forget, probe`},
 	{"protocols: probe", "protocols: pauser,qps=65", `x.yaml:4:12: protocols.0: protocol pauser: qps: 65 is outside 1 to 64`},
 	{"protocols: probe", "protocols: probe,class.colour=red", `x.yaml:4:12: protocols.0: protocol probe: class: unknown parameter "colour"; expected one of queue, lastHopQueue, alpha, ecnMin, ecnMax, ecnP, ecnLastHop, trim, trimBytes, trimTail, trimShare, flowControl, xoff, xon, telemetry, headroom, routing`},
 	{"protocols: probe", "protocols: probe,class.trim=false,class.queue=200KB,class.xoff=100KB,class.flowControl=pfc", `x.yaml:4:12: protocols.0: protocol probe: class.queue: 200KB is a length at which packets are dropped, and class.flowControl: pfc promises that none is; expected 0 (the shared buffer)`},
