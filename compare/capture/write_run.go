@@ -3,6 +3,7 @@ package capture
 import (
 	"fmt"
 	"io"
+	"net/netip"
 
 	"github.com/weft-transport/weft/emulator"
 	"github.com/weft-transport/weft/transport/core"
@@ -34,6 +35,8 @@ type Run struct {
 	Framer  Framer
 	Program string // that made the file
 	Comment string // on the whole file
+	// Address is the IP address of a host, for fabrics whose packets a Framer's IP makes; nil: HostAddr.
+	Address func(host int) netip.Addr
 }
 
 // A Recording writes what happens on a fabric into a file: See is for emulator.Fabric.Tap. The comments of a frame say
@@ -65,7 +68,7 @@ type incident struct {
 
 // NewRecording begins the file of a run.
 func NewRecording(file io.Writer, run Run, place Place, limits Limits) (*Recording, error) {
-	ports := portsOf(run.Network, place)
+	ports := portsOf(run.Network, place, run.Address)
 	out, err := NewWriter(file, run.Program, run.Comment, ports, limits)
 	return &Recording{run: run, out: out, place: place, drops: len(ports) - 1}, err
 }
@@ -76,10 +79,13 @@ func (r *Recording) Failed() bool { return r.out.failed != nil }
 // Flush writes what is buffered, and returns the first error of the file.
 func (r *Recording) Flush() error { return r.out.Flush() }
 
-func portsOf(n *emulator.Network, place Place) (ports []Port) {
+func portsOf(n *emulator.Network, place Place, address func(host int) netip.Addr) (ports []Port) {
+	if address == nil {
+		address = func(host int) netip.Addr { return HostAddr(core.Addr(host)) }
+	}
 	if place == AtHosts {
 		for h, name := range n.NodeNames[:n.Hosts] {
-			ports = append(ports, Port{name, fmt.Sprintf("host %s, %v", name, HostAddr(core.Addr(h)))})
+			ports = append(ports, Port{name, fmt.Sprintf("host %s, %v", name, address(h))})
 		}
 	} else {
 		for i := range n.Links {

@@ -227,8 +227,8 @@ func TestInterfacesFollowTheNetwork(t *testing.T) {
 		{From: 2, To: 1, RateBps: 4e11, Delay: instant.Microsecond, Name: "sw-y"}, {From: 1, To: 2, RateBps: 1e9, Name: "y-sw"},
 		{From: 0, To: 2, RateBps: 1e9, Name: "x-sw"}, {From: 2, To: 0, RateBps: 1e9, Name: "sw-x"}}}
 	drops := Port{"dropped", "packets that the fabric dropped, where it did"}
-	require.Equal(t, []Port{{"x", "host x, 10.0.0.0"}, {"y", "host y, 10.0.0.1"}, drops}, portsOf(n, AtHosts))
-	links := portsOf(n, AtLinks)
+	require.Equal(t, []Port{{"x", "host x, 10.0.0.0"}, {"y", "host y, 10.0.0.1"}, drops}, portsOf(n, AtHosts, nil))
+	links := portsOf(n, AtLinks, nil)
 	require.Equal(t, Port{"sw-y", "far end of the link sw-y, 400 Gbit/s, 1us"}, links[0])
 	require.Equal(t, []string{"sw-y", "y-sw", "x-sw", "sw-x", "dropped"}, []string{links[0].Name, links[1].Name, links[2].Name, links[3].Name, links[4].Name})
 }

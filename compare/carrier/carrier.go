@@ -26,6 +26,8 @@ type Carrier struct {
 	Kind string
 	// Dilation is how many seconds of the wall a second of the network takes.
 	Dilation float64
+	// Watched: captures or samples are asked for. Links are in user space then, also where the kernel could play them.
+	Watched bool
 }
 
 // Name is what results call it.
@@ -76,7 +78,7 @@ func (c *Carrier) fits(ctx context.Context, set *runner.Setting, e *scenario.Ent
 	inside := c.Kind == Live && (!is || p.Streams().QUIC)
 	if !inside {
 		if c.Kind == Netns {
-			if _, err := kernelPlan(ctx, set, e, c.Dilation); err == nil {
+			if _, err := c.kernelPlan(ctx, set, e); err == nil {
 				return nil // the kernel does what it can
 			}
 		}
@@ -139,7 +141,7 @@ func (c *Carrier) run(ctx context.Context, set *runner.Setting, e *scenario.Entr
 	if err != nil {
 		return nil, err
 	}
-	st := &stage{carrier: c, set: set, entry: e, seeds: seeds, plan: plan, player: newPlayer(plan, c.Dilation)}
+	st := &stage{carrier: c, set: set, entry: e, seeds: seeds, plan: plan, player: newPlayer(plan, c.Dilation), seed: seed, opt: opt}
 	defer func() {
 		if err = errors.Join(err, st.close()); err != nil {
 			out = nil
@@ -157,5 +159,5 @@ func (c *Carrier) run(ctx context.Context, set *runner.Setting, e *scenario.Entr
 	if err := st.player.settle(ctx, 2*set.BaseRTT); err != nil {
 		return nil, err
 	}
-	return st.result(ctx, seed, opt)
+	return st.result(ctx)
 }

@@ -26,13 +26,15 @@ import (
 func name() string { return fmt.Sprintf("wc%d", os.Getpid()) }
 
 // kernelPlan is the network of a protocol out of the kernel's parts; the error says why the kernel cannot play it.
-func kernelPlan(ctx context.Context, set *runner.Setting, e *scenario.Entry, dilation float64) (*netns.Plan, error) {
+func (c *Carrier) kernelPlan(ctx context.Context, set *runner.Setting, e *scenario.Entry) (*netns.Plan, error) {
 	switch s := set.Scenario; {
 	case len(s.Faults) > 0:
 		return nil, errors.New("namespaces play no faults on schedule")
 	case hasOwnLosses(s):
 		return nil, errors.New("namespaces play no losses that are not netem's")
-	case dilation != 1:
+	case c.Watched:
+		return nil, errors.New("those of the kernel keep no captures")
+	case c.Dilation != 1:
 		return nil, errors.New("namespaces know no dilation")
 	case e.Class.Word("flowControl") != "none":
 		return nil, fmt.Errorf("namespaces have no %s", e.Class.Word("flowControl"))
@@ -132,7 +134,7 @@ func (st *stage) openNamespaces(ctx context.Context) error {
 	st.notes = append(st.notes, notesOf(st.entry)...)
 	why := error(nil)
 	if st.carrier.Kind == Netns {
-		if st.names, why = kernelPlan(ctx, st.set, st.entry, st.carrier.Dilation); why == nil {
+		if st.names, why = st.carrier.kernelPlan(ctx, st.set, st.entry); why == nil {
 			st.path = "veth and tc of this kernel"
 			st.notes = append(st.notes, "links of the kernel have one class: control packets wait behind data")
 			if err := st.raise(ctx); err != nil {
@@ -156,6 +158,9 @@ func (st *stage) openNamespaces(ctx context.Context) error {
 		return err
 	}
 	if st.fabric, err = live.New(config); err != nil {
+		return err
+	}
+	if err := st.recordIP(config); err != nil {
 		return err
 	}
 	if err := st.names.AttachTUN(ctx, st.fabric, mtuOf(st.set, st.entry)); err != nil {
@@ -222,6 +227,7 @@ func (st *stage) sockets() error {
 	config := udp.Config{Default: true, Spin: -1}
 	if st.entry.Protocol.Proto() == core.ProtoRoCE {
 		config.Format = sockets.Format{}
+		config.NoGSO = st.opt.Pcap != nil // whose packets are numbered, which the ICRC does not know: readers of captures would find it wrong
 	}
 	config.DSCP = codePoints(st.entry, st.set.Env(st.entry, st.seeds, nil))
 	var carriers []*udp.Carrier

@@ -33,6 +33,11 @@ type stage struct {
 	begun  core.Time    // of the fabric, when the play began
 	path   string
 	notes  []string
+
+	seed     uint64
+	opt      runner.Options
+	tape     *runner.Tape     // nil: packets are not kept
+	observer *runner.Observer // nil: nothing is sampled
 }
 
 // open brings network and hosts up. What was opened is to be closed, also after an error.
@@ -60,6 +65,9 @@ func (st *stage) openConns(ctx context.Context) error {
 	if st.fabric, err = live.New(config); err != nil {
 		return err
 	}
+	if err := st.recordIP(config); err != nil {
+		return err
+	}
 	return st.quic(ctx, func(host int) (net.PacketConn, error) { return st.fabric.ListenPacket(host, quicPort) })
 }
 
@@ -75,7 +83,10 @@ func (st *stage) openDrivers() error {
 	if st.fabric, err = live.New(st.carrier.config(st.set, st.entry, config)); err != nil {
 		return err
 	}
-	return st.drive()
+	if err := st.drive(); err != nil {
+		return err
+	}
+	return st.recordNative(config)
 }
 
 // drive puts a Stack behind the Driver of every host.
@@ -121,6 +132,7 @@ func (st *stage) begin() (err error) {
 	}
 	closed := st.fabric.Network(func(f *emulator.Fabric) {
 		st.begun = f.Now()
+		st.watch(f)
 		err = st.set.Weather(f)
 	})
 	if closed != nil {
@@ -130,7 +142,7 @@ func (st *stage) begin() (err error) {
 }
 
 // result reduces what was played. Nothing moves on meanwhile.
-func (st *stage) result(ctx context.Context, seed uint64, opt runner.Options) (out *runner.Result, err error) {
+func (st *stage) result(ctx context.Context) (out *runner.Result, err error) {
 	played := &runner.Played{Plan: st.plan, Messages: st.player.messages}
 	span := st.player.clock()
 	if played.Hosts, err = st.player.fleet.counters(); err != nil {
@@ -146,13 +158,17 @@ func (st *stage) result(ctx context.Context, seed uint64, opt runner.Options) (o
 		real.Validity = st.fabric.Validity().Record()
 		err = st.fabric.Network(func(f *emulator.Fabric) {
 			played.Fabric = f
-			out = st.set.Reduce(played, st.entry, seed, opt)
+			out = st.set.Reduce(played, st.entry, st.seed, st.opt)
+			if st.observer != nil {
+				out.Run.Virtual = span.Nanoseconds()
+				out.Samples = st.observer.Samples(out.Run)
+			}
 		})
 		if err != nil {
 			return nil, fmt.Errorf("the fabric broke down: %w", st.fabric.Close())
 		}
 	} else {
-		out = st.set.Reduce(played, st.entry, seed, opt)
+		out = st.set.Reduce(played, st.entry, st.seed, st.opt)
 		if err := st.kernelCounts(ctx, &out.Run); err != nil {
 			return nil, err
 		}
@@ -173,6 +189,8 @@ func (st *stage) kernelCounts(ctx context.Context, run *compare.Run) error {
 
 // close takes everything down, whatever is there.
 func (st *stage) close() (err error) {
+	taping := st.stopTape()
+	defer func() { err = errors.Join(taping, err) }()
 	if st.player.fleet != nil {
 		err = st.player.fleet.close()
 	}

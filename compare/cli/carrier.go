@@ -15,7 +15,7 @@ type carrierFlags struct {
 }
 
 // player returns what makes the runs; nil: the fabric in virtual time.
-func (c *carrierFlags) player(a *app, work *workFlags) (runner.Player, error) {
+func (c *carrierFlags) player(of *common) (runner.Player, error) {
 	if c.Carrier == "fabric" {
 		if c.Dilation != 1 {
 			return nil, errUsage{errors.New("--dilation: virtual time has no wall; expected --carrier live with it")}
@@ -25,10 +25,13 @@ func (c *carrierFlags) player(a *app, work *workFlags) (runner.Player, error) {
 	if err := checkDilation(c.Dilation); err != nil {
 		return nil, err
 	}
-	if work.Times {
+	if of.Times {
 		return nil, errUsage{fmt.Errorf("--times: not with --carrier %s; expected it in virtual time", c.Carrier)}
 	}
-	return &carrier.Carrier{Kind: c.Carrier, Dilation: c.Dilation}, nil
+	if of.Trace != "" && c.Carrier == carrier.Netns {
+		return nil, errUsage{errors.New("--trace: hosts behind sockets of the kernel cannot be looked into while they run; expected it in virtual time, or with --carrier live")}
+	}
+	return &carrier.Carrier{Kind: c.Carrier, Dilation: c.Dilation, Watched: of.Pcap != ""}, nil
 }
 
 func checkDilation(d float64) error {

@@ -59,13 +59,43 @@ func TestCompareInRealTime(t *testing.T) {
 	require.Equal(t, 4, kinds["timing"])
 }
 
+// TestCapturesInRealTime: files are called as in virtual time, and dump reads them.
+func TestCapturesInRealTime(t *testing.T) {
+	t.Chdir(t.TempDir())
+	require.NoError(t, os.WriteFile("slow.yaml", []byte(slowNet), 0o666))
+	table := succeed(t, "compare", "slow.yaml", "--carrier", "live", "--quiet", "--out", "", "--protocols", "uet,rocev2,quic", "--seeds", "3",
+		"--pcap", "p.pcapng", "--trace", "t.jsonl")
+	require.Contains(t, table, "packets: p-SCENARIO-PROTOCOL-SEED.pcapng, one file for each run\n")
+	require.Equal(t, []string{"p-slow-quic-3.pcapng", "p-slow-rocev2-3.pcapng", "p-slow-uet-3.pcapng", "slow.yaml", "t.jsonl"}, files(t, "."))
+	uet := succeed(t, "dump", "p-slow-uet-3.pcapng")
+	require.Contains(t, uet, "RUD_REQ")
+	require.Contains(t, uet, "[opens PDC]")
+	require.NotContains(t, uet, "BAD")
+	require.Contains(t, succeed(t, "dump", "p-slow-rocev2-3.pcapng"), "WRITE Middle")
+	require.Regexp(t, `not decoded: \d+ UDP`, succeed(t, "dump", "p-slow-quic-3.pcapng"))
+	trace := readFile(t, "t.jsonl")
+	require.Regexp(t, `"flow":"0->\d`, trace)
+	require.Contains(t, trace, `"queue":"fullest"`)
+}
+
+// TestCapturesOfSockets: what RoCE v2 sends through the kernel has the checksum that readers expect.
+func TestCapturesOfSockets(t *testing.T) {
+	namespaces(t)
+	t.Chdir(t.TempDir())
+	require.NoError(t, os.WriteFile("slow.yaml", []byte(slowNet), 0o666))
+	succeed(t, "compare", "slow.yaml", "--carrier", "netns", "--quiet", "--out", "", "--protocols", "rocev2,retries=-1", "--seeds", "3", "--pcap", "p.pcapng")
+	text := succeed(t, "dump", "p.pcapng")
+	require.Contains(t, text, "WRITE Middle")
+	require.NotContains(t, text, "BAD")
+}
+
 func TestRealTimeIsRefused(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for args, want := range map[string]string{
 		"compare permutation --dilation 2":                          "--dilation: virtual time has no wall; expected --carrier live with it",
 		"compare permutation --carrier live --dilation 0":           "--dilation 0: expected 0.001 to 1000000 seconds of the wall for one of the network",
 		"compare permutation --carrier live --times":                "--times: not with --carrier live",
-		"compare permutation --carrier live --pcap x":               "--trace, --pcap: not with --carrier live",
+		"compare permutation --carrier netns --trace x":             "--trace: hosts behind sockets of the kernel cannot be looked into while they run; expected it in virtual time, or with --carrier live",
 		"compare permutation --carrier live":                        "a dilation of",
 		"compare permutation --protocols tcp":                       "tcp has a clock of its own and does not run in virtual time; expected --carrier live or netns",
 		"compare published htsim-one-flow-100g.yaml --carrier live": "expected",

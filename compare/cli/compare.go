@@ -34,11 +34,8 @@ type common struct {
 // prepare looks at what would otherwise show only when runs are made, or all of them.
 func (c *common) prepare(a *app, what *campaign.Campaign) error {
 	var err error
-	if what.Player, err = c.player(a, &c.workFlags); err != nil {
+	if what.Player, err = c.player(c); err != nil {
 		return err
-	}
-	if what.Player != nil && (c.Trace != "" || c.Pcap != "") {
-		return errUsage{fmt.Errorf("--trace, --pcap: not with --carrier %s; expected them in virtual time, or weft emulate run --pcap", c.Carrier)}
 	}
 	if err := check(a.ctx, what); err != nil {
 		return err
@@ -60,7 +57,7 @@ func (c *common) prepare(a *app, what *campaign.Campaign) error {
 		return err
 	}
 	what.Pcap = c.capture(single(what.Scenarios))
-	return c.probe(what.Pcap, what.Scenarios)
+	return c.probe(what.Pcap, what.Scenarios, what.Player != nil)
 }
 
 // check measures the fabrics, which takes minutes for the largest: an interrupt does not wait for them.
@@ -159,7 +156,7 @@ func loadAll(names []string, o scenario.Options) ([]*scenario.Scenario, error) {
 // interrupt came is written too.
 func (c *common) carryOut(a *app, what *campaign.Campaign) error {
 	what.Command, what.Workers = a.args, c.workers()
-	what.Flows, what.Trace = true, what.Player == nil // the report draws them
+	what.Flows, what.Trace = true, what.Player == nil || c.Trace != "" // the report draws them
 	what.Contexts = c.Trace != ""
 	what.Times = c.Times
 	if !c.Quiet {

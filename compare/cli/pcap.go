@@ -60,15 +60,15 @@ func (f *pcapFlags) capture(alone bool) *runner.Pcap {
 	return how
 }
 
-// probe looks at what can be captured, and at the files that will be written.
-func (f *pcapFlags) probe(how *runner.Pcap, scenarios []*scenario.Scenario) error {
+// probe looks at what can be captured, and at the files that will be written. ip: packets that are not the fabric's own are IP's.
+func (f *pcapFlags) probe(how *runner.Pcap, scenarios []*scenario.Scenario, ip bool) error {
 	if how == nil {
 		return nil
 	}
 	for _, s := range scenarios {
 		for i := range s.Protocols {
 			e := &s.Protocols[i]
-			if !capture.Frames(e.Protocol.Proto()) {
+			if !ip && !capture.Frames(e.Protocol.Proto()) {
 				return errUsage{fmt.Errorf("--pcap: packets of protocol %s have no known format on the wire; expected protocols that send UET or RoCE v2", e.Label)}
 			}
 			for _, seed := range s.Seeds.List {

@@ -58,7 +58,7 @@ func (c *sweepCmd) Run(a *app) error {
 		if err != nil {
 			return err
 		}
-		if err := c.probe(s.Pcap, []*scenario.Scenario{point}); err != nil {
+		if err := c.probe(s.Pcap, []*scenario.Scenario{point}, false); err != nil {
 			return err
 		}
 	}

@@ -19,6 +19,7 @@ type contextTracer struct {
 	rounds int // observations in rows
 	stride int
 	states []core.ContextState
+	origin instant.Time // when the run began
 }
 
 type contextRow struct {
@@ -90,7 +91,7 @@ func (t *contextTracer) samples(head compare.Sample) []compare.Sample {
 	for i := range t.rows {
 		r := &t.rows[i]
 		line := head
-		line.At = r.at.Nanoseconds()
+		line.At = (r.at - t.origin).Nanoseconds()
 		line.Flow = fmt.Sprintf("%d->%d", r.host, r.state.Peer)
 		if r.kth > 0 {
 			line.Flow += fmt.Sprintf("#%d", r.kth)

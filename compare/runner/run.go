@@ -25,7 +25,7 @@ type Options struct {
 	// Wrap puts something between a host and its card that sees every call of the seam; nil: nothing.
 	Wrap func(host int, s core.Stack) core.Stack
 	Pcap *Pcap // packets go into a file; nil: they do not
-	// Player makes the runs of RunAll, of which it gets Flows alone; nil: they are made in virtual time.
+	// Player makes the runs of RunAll, of which it gets Flows, Pcap, Trace and Contexts; nil: they are made in virtual time.
 	Player Player
 }
 

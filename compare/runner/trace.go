@@ -3,6 +3,7 @@ package runner
 import (
 	"github.com/weft-transport/weft/compare"
 	"github.com/weft-transport/weft/emulator"
+	"github.com/weft-transport/weft/transport/core"
 	"github.com/weft-transport/weft/transport/instant"
 )
 
@@ -17,6 +18,8 @@ type tracer struct {
 	fullest []observation
 	stride  int
 	count   int
+	origin  instant.Time // when the run began
+	before  []uint64     // bytes that links had carried then; nil: none
 }
 
 type observation struct {
@@ -36,7 +39,7 @@ func (t *tracer) observe(now instant.Time) {
 	if t.count%t.stride != 0 {
 		return
 	}
-	o := observation{at: now, link: -1}
+	o := observation{at: now - t.origin, link: -1}
 	n := t.fabric.Network()
 	for l := range n.Links {
 		if int(n.Links[l].From) < n.Hosts {
@@ -75,15 +78,49 @@ func (t *tracer) samples(run compare.Run) []compare.Sample {
 		lines = append(lines, line)
 	}
 	n := t.fabric.Network()
-	seconds := t.fabric.Now().Seconds()
+	seconds := (t.fabric.Now() - t.origin).Seconds()
 	for l := range n.Links {
 		if n.Links[l].Tier == 0 || seconds == 0 {
 			continue
 		}
 		line := head
-		load := float64(t.fabric.Port(l).Bytes) * 8 / float64(n.Links[l].RateBps) / seconds
+		bytes := t.fabric.Port(l).Bytes
+		if t.before != nil {
+			bytes -= t.before[l]
+		}
+		load := float64(bytes) * 8 / float64(n.Links[l].RateBps) / seconds
 		line.At, line.Link, line.Load = run.Virtual, n.Links[l].Name, &load
 		lines = append(lines, line)
 	}
 	return lines
+}
+
+// An Observer keeps samples of a run that a Player makes.
+type Observer struct {
+	trace    *tracer
+	contexts *contextTracer // nil: nobody can look at hosts
+}
+
+// Observe begins to sample a fabric, from now on, which is the beginning of the run; hosts are those that are driven where the fabric
+// is, nil if they are elsewhere.
+func Observe(f *emulator.Fabric, hosts []core.Host) *Observer {
+	o := &Observer{trace: newTracer(f)}
+	o.trace.origin = f.Now()
+	for l := range f.Network().Links {
+		o.trace.before = append(o.trace.before, f.Port(l).Bytes)
+	}
+	if hosts != nil {
+		o.contexts = newContextTracer(f, hosts)
+		o.contexts.origin = f.Now()
+	}
+	return o
+}
+
+// Samples returns the lines of a run that has ended.
+func (o *Observer) Samples(run compare.Run) []compare.Sample {
+	all := o.trace.samples(run)
+	if o.contexts != nil {
+		all = append(all, o.contexts.samples(sampleOf(&run))...)
+	}
+	return all
 }
