@@ -73,3 +73,21 @@ func TestEmulateRunInClasses(t *testing.T) {
 	}
 	t.Fatal("no link to h3")
 }
+
+// What a network cannot have is refused in one line, before anything is brought up.
+func TestEmulateRefusesClasses(t *testing.T) {
+	for classes, why := range map[string]string{
+		"[{name: bulk, flowControl: pfc}, {name: urgent}]":               "and its lossless classes need",
+		"[{name: bulk, ecnMin: 100KB, ecnMax: 1bdp}, {name: urgent}]":    "fabric.classes.0: class.ecnMin: 100000 is above class.ecnMax: ",
+		"[{name: bulk}, {name: urgent, dscp: EF}, {name: b, dscp: 46}]":  "fabric.classes: DSCP 46 is of both urgent and b; expected one class for each",
+		"[{name: bulk, telemetry: true}, {name: urgent, dscp: expired}]": `fabric.classes.0: unknown field "telemetry"`,
+	} {
+		file := emulated(t)
+		text := strings.Replace(readFile(t, file), "rate: 1Gbps", "rate: 1Gbps, classes: "+classes, 1)
+		require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
+		status, _, stderr := weft("emulate", "run", file, "--carrier", "live", "--on", "h0", "true", "--out", t.TempDir())
+		require.Equal(t, cli.Usage, status, classes)
+		require.Contains(t, stderr, why)
+		require.Equal(t, 1, strings.Count(stderr, "\n"), stderr)
+	}
+}

@@ -178,6 +178,9 @@ func ProgramClasses(s *scenario.Scenario) (all []emulator.Class, err error) {
 	for i := range s.Fabric.Classes {
 		p := &s.Fabric.Classes[i]
 		c, err := classOf(p.Name, p.Settings, set.BDP, s.Fabric.Buffer.Alpha)
+		if err == nil {
+			err = p.CheckClass(set.BDP)
+		}
 		if err != nil {
 			return nil, fmt.Errorf("fabric.classes.%d: %w", i, err)
 		}

@@ -110,6 +110,9 @@ func checkProgramClasses(all []ProgramClass) error {
 	return nil
 }
 
+// CheckClass repeats the comparisons of sizes of which one is in bytes and the other in bdp.
+func (c *ProgramClass) CheckClass(bdp int64) error { return checkClass(inBytes(c.Settings, bdp)) }
+
 // ClassTable returns the index of the class of every code point. What no class names is of the one that names none, or of the
 // first.
 func (f *Fabric) ClassTable() (table [64]uint8) {
