@@ -63,6 +63,9 @@ type Framer struct {
 	Memory   func(core.Addr) core.Memory // of the owners of payloads; virtual payloads are zeros
 	Overhead int64                       // bytes on the wire that are not in core.Packet.Bytes, for the size of trimmed packets
 	Control  core.Class                  // the class of acknowledgements and the like
+	// DSCP is the code point of a class, whose first three bits are the priority in pause frames; nil: Control and all others have those
+	// of CodePoints.
+	DSCP func(core.Class) encap.DSCP
 	// IP returns the whole IP packet, for fabrics that carry those of other programs; nil: this Framer makes them.
 	IP func(*core.Packet) []byte
 
@@ -111,6 +114,9 @@ func (f *Framer) dscp(p *core.Packet) encap.DSCP {
 
 // codePoint returns the code point of a class.
 func (f *Framer) codePoint(proto core.Proto, class core.Class) encap.DSCP {
+	if f.DSCP != nil {
+		return f.DSCP(class)
+	}
 	data, control := CodePoints(proto)
 	if class == f.Control {
 		return control

@@ -138,6 +138,9 @@ func TestPauseFrames(t *testing.T) {
 		want := unhex(t, "0180c2000001 020000000111 8808"+c.want+tail)[:60]
 		require.Equal(t, want, framer.Pause(c.proto, c.class, 0x111, c.resume))
 	}
+	own := Framer{DSCP: func(c core.Class) encap.DSCP { return encap.DSCP(8*c + 3) }}
+	want := unhex(t, "0180c2000001 020000000111 8808"+"0101 0002 0000 ffff 0000 0000 0000 0000 0000 0000"+tail)[:60]
+	require.Equal(t, want, own.Pause(core.ProtoOther, 1, 0x111, false), "classes with code points of their own")
 }
 
 func TestAddresses(t *testing.T) {

@@ -16,6 +16,7 @@ import (
 	"github.com/weft-transport/weft/emulator/live"
 	"github.com/weft-transport/weft/emulator/netns"
 	"github.com/weft-transport/weft/transport/core"
+	"github.com/weft-transport/weft/transport/wire/encap"
 )
 
 // A wallNetwork is a network in wall-clock time, whoever plays it.
@@ -156,7 +157,7 @@ func (n *wallNetwork) record(c *emulateRunCmd) (err error) {
 		Network: n.scenario.Fabric.Network, Classes: n.config.Fabric.Classes, Proto: core.ProtoOther,
 		Program: fmt.Sprintf("weft %s (source %s)", weft.Version, campaign.SourceHash()),
 		Comment: fmt.Sprintf("scenario %s, played in wall-clock time. Time is the network's, from its beginning.", n.scenario.Name),
-		Framer: capture.Framer{IP: func(p *core.Packet) []byte {
+		Framer: capture.Framer{DSCP: n.codePoint, IP: func(p *core.Packet) []byte {
 			packet = n.fabric.AppendIP(packet[:0], p)
 			return packet
 		}},
@@ -165,6 +166,16 @@ func (n *wallNetwork) record(c *emulateRunCmd) (err error) {
 		return fmt.Errorf("--pcap: %w", err)
 	}
 	return n.fabric.Network(func(f *emulator.Fabric) { f.Tap(n.tape.See) })
+}
+
+// codePoint is the first code point of a class.
+func (n *wallNetwork) codePoint(c core.Class) encap.DSCP {
+	for dscp, class := range n.scenario.Fabric.ClassTable() {
+		if class == uint8(c) {
+			return encap.DSCP(dscp)
+		}
+	}
+	return encap.CS0 // it has none, and no packets
 }
 
 // begin lets the scenario's losses and faults begin, with the programs.
