@@ -6,4 +6,5 @@ import "syscall"
 type faults struct {
 	gso, gro, mmsg syscall.Errno
 	busy           syscall.Errno // the first send only
+	short          int           // messages that a call takes at most; 0: as many as it likes
 }

@@ -14,8 +14,9 @@ import (
 type lane struct {
 	fd       int
 	v6       bool
-	receives bool // datagrams of all peers come here, which a connection would shut out
-	loaded   bool // it has carried payload
+	scope    uint32 // of its own address
+	receives bool   // datagrams of all peers come here, which a connection would shut out
+	loaded   bool   // it has carried payload
 	tos      uint8
 	peer     path // connected to; port 0: to none
 	last     path // of the last burst
@@ -44,7 +45,8 @@ func (l *lane) settle() {
 		return
 	}
 	l.due = false
-	if l.next.to != l.peer && !l.receives {
+	// A connection to another scope than its own would tie the socket to an interface, for all peers and for good.
+	if l.next.to != l.peer && !l.receives && l.next.to.scope == l.scope {
 		l.connect(l.next.to)
 	}
 	if l.next.tos != l.tos && (!l.next.bare || !l.loaded) {
@@ -61,14 +63,18 @@ func (l *lane) connect(to path) {
 	}
 }
 
-// disconnect undoes connect, for long: nobody was there.
-func (l *lane) disconnect() {
+// disconnect undoes connect, for long; false: the lane is not connected. A connected socket is told what routers and hosts
+// say of messages that it has sent, by the failure of another message, which need not be to that peer. And others may have
+// ended the connection.
+func (l *lane) disconnect() bool {
 	if l.peer.port == 0 {
-		return
+		return false
 	}
 	var unspecified [unix.SizeofSockaddrInet4]byte // its family is AF_UNSPEC
 	l.call(unspecified[:])
+	unix.GetsockoptInt(l.fd, unix.SOL_SOCKET, unix.SO_ERROR) // and takes back what it was told since
 	l.peer, l.streak, l.due = path{}, -1<<12, false
+	return true
 }
 
 func (l *lane) call(name []byte) bool {

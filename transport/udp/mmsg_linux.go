@@ -277,9 +277,6 @@ func (s *linux) send(c *Carrier, bursts []burst) int {
 		for i < len(bursts) && bursts[i].count == 0 {
 			i++
 		}
-		if err == 0 && done < n {
-			from.disconnect() // why it stopped short is not said: perhaps nobody is there
-		}
 		if err == 0 || err == unix.EINTR {
 			continue
 		}
@@ -306,8 +303,7 @@ func (b *burst) drop(n int) {
 // refused deals with the first message of a call that failed: without an offload it may go; or it is dropped.
 func (s *linux) refused(c *Carrier, b *burst, err syscall.Errno) {
 	switch {
-	case err == unix.ECONNREFUSED: // of an earlier message
-		s.lanes[b.rail][b.lane].disconnect()
+	case s.lanes[b.rail][b.lane].disconnect(): // perhaps of an earlier message; if not, it comes again
 		return
 	case (err == unix.EIO || err == unix.EINVAL) && s.gso && b.count > 1:
 		s.gso = false
@@ -401,6 +397,9 @@ func (m *message) options(b *burst, from *lane, each int) (n int) {
 func (s *linux) transmit(fd, n int) (int, syscall.Errno) {
 	if err := s.faults.of(s, n); err != 0 {
 		return 0, err
+	}
+	if s.faults.short > 0 {
+		n = min(n, s.faults.short)
 	}
 	if !s.batch {
 		_, _, err := syscall.Syscall(unix.SYS_SENDMSG, uintptr(fd), uintptr(unsafe.Pointer(&s.outHead[0].Msghdr)), unix.MSG_DONTWAIT)

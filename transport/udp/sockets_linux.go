@@ -53,7 +53,7 @@ func (s *linux) openRail(c *Carrier, r int, ip netip.Addr, port uint16) error {
 		l := owned[number]
 		if l == nil {
 			fd, err := s.lane(c, ip, number)
-			l = &lane{fd: fd, v6: ip.Is6()}
+			l = &lane{fd: fd, v6: ip.Is6(), scope: zoneOf(ip)}
 			if errors.Is(err, unix.EADDRINUSE) || errors.Is(err, unix.EACCES) {
 				l, number = owned[port], port // somebody else's: the lane leaves from the main port
 				if i > 0 {
