@@ -27,25 +27,26 @@ type Carrier struct {
 	done  chan struct{} // closed when the loop has ended
 
 	// Everything below belongs to the loop once it runs.
-	stack  core.Stack
-	memory core.Memory // of the Stack, where payloads to send are read; nil: they are zeros
-	notify func(core.Time)
-	now    time.Duration // of the clock when it was last read
-	wall   int64         // the same instant in Unix nanoseconds
-	told   core.Time     // what the Stack was told last; it never goes back
-	heard  time.Duration // when there was work last
-	looked time.Duration // when sockets were looked at last
-	woke   atomic.Bool   // somebody who waits
-	untold bool          // work was done, and notify not called since
-	peers  peers
-	stats  Stats
-	class  [64]core.Class // by DSCP
-	rx     core.Packet
-	tx     core.Packet
-	ends   Ends // of the message that arrived last
-	out    outbox
-	in     window
-	held   held
+	stack   core.Stack
+	memory  core.Memory // of the Stack, where payloads to send are read; nil: they are zeros
+	notify  func(core.Time)
+	now     time.Duration // of the clock when it was last read
+	wall    int64         // the same instant in Unix nanoseconds
+	told    core.Time     // what the Stack was told last; it never goes back
+	heard   time.Duration // when there was work last
+	looked  time.Duration // when sockets were looked at last, whether or not something was known of them
+	untold  bool          // work was done, and notify not called since
+	parting parting       // with Config.Inline
+	woke    atomic.Bool   // somebody who waits
+	peers   peers
+	stats   Stats
+	class   [64]core.Class // by DSCP
+	rx      core.Packet
+	tx      core.Packet
+	ends    Ends // of the message that arrived last
+	out     outbox
+	in      window
+	held    held
 }
 
 var _ core.Driver = (*Carrier)(nil)

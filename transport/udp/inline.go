@@ -29,6 +29,36 @@ const grace = time.Millisecond
 // often for the relief, would not hear of acknowledgements.
 const unseen = 100 * time.Microsecond
 
+// A parting is how the waiter that was let go last goes on. One that has an answer at once may let it leave before the
+// acknowledgement of the question. One that computes first must not keep its peer waiting, who would take that for a queue.
+type parting struct {
+	at     time.Duration // when; 0: somebody has posted or waited since
+	prompt bool          // the last one that went had something to send soon
+	owing  bool          // what woke it has not been acknowledged
+}
+
+// soon is how long after it was let go a prompt waiter posts.
+const soon = 100 * time.Microsecond
+
+// part lets a waiter go.
+func (c *Carrier) part() {
+	c.parting.at, c.parting.owing = c.now, c.parting.prompt
+	if !c.parting.owing {
+		c.pull(c.told)
+	}
+}
+
+// back is called when a waiter waits again. If it has posted nothing there is no answer.
+func (c *Carrier) back() {
+	if p := &c.parting; p.at != 0 {
+		if p.owing {
+			c.told = c.tick()
+			c.pull(c.told)
+		}
+		*p = parting{}
+	}
+}
+
 // relief drives while nobody waits.
 func (c *Carrier) relief() {
 	defer close(c.done)
@@ -66,9 +96,10 @@ func (w *wheel) await() bool {
 
 // driveAsRelief drives until a waiter wants to, and gives the wheel back; false: the carrier is closed.
 func (c *Carrier) driveAsRelief() bool {
-	defer c.wheel.Unlock()
 	c.wheel.relief.Store(true)
 	defer c.wheel.relief.Store(false)
+	defer c.wheel.Unlock() // first, so that who wants it does not take the relief for a waiter
+	c.parting = parting{}
 	for poll := true; ; {
 		worked, ok := c.turn(poll)
 		if !ok {
@@ -91,6 +122,9 @@ func (c *Carrier) doInline(f func(core.Time)) error {
 			c.told = now
 			f(now)
 			c.pull(now)
+			if p := &c.parting; p.at != 0 {
+				*p = parting{prompt: c.now-p.at <= soon}
+			}
 			c.untold = true
 			if c.now-c.looked > unseen {
 				c.turn(true)
@@ -180,11 +214,12 @@ func (c *Carrier) driveFor(w *waiter, until core.Time) (woken, decided bool) {
 	if c.wheel.over {
 		return false, false
 	}
+	c.back()
 	for poll := true; ; {
 		worked, ok := c.take(poll)
 		select {
 		case <-w.wake:
-			// What woke it is not acknowledged yet: it may have an answer, which then leaves first.
+			c.part()
 			return true, true
 		default:
 		}

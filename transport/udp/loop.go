@@ -36,7 +36,9 @@ func (c *Carrier) turn(poll bool) (worked, ok bool) {
 func (c *Carrier) take(poll bool) (worked, ok bool) {
 	worked = c.receive(poll)
 	now := c.tick()
-	c.told, c.looked = now, c.now
+	if c.told = now; worked || poll {
+		c.looked = c.now
+	}
 	if c.mail.pending() {
 		if !c.mail.run(now) {
 			return true, false
@@ -55,6 +57,9 @@ func (c *Carrier) take(poll bool) (worked, ok bool) {
 				return true, false
 			}
 		}
+	}
+	if worked {
+		c.heard = c.now
 	}
 	return worked, true
 }
