@@ -431,3 +431,17 @@ func TestAProgramThatNeverWaitsGoesOn(t *testing.T) {
 		require.NoError(t, s.peer.Send(s.ctx, nil))
 	})
 }
+
+// TestDatagramsEndWhenTheyHaveLeft sends where nothing else goes on that would have the loop look for events.
+func TestDatagramsEndWhenTheyHaveLeft(t *testing.T) {
+	for _, inline := range []bool{false, true} {
+		ctx, cancel := context.WithTimeout(t.Context(), patience/4)
+		defer cancel()
+		a, b := listen(t, transport.Config{UDP: udp.Config{Inline: inline}}), listen(t, transport.Config{})
+		p, err := a.Dial(ctx, b.Name())
+		require.NoError(t, err)
+		for k := range 3 {
+			require.NoError(t, p.SendDatagram(ctx, []byte{byte(k)}))
+		}
+	}
+}

@@ -51,9 +51,9 @@ func (c *Carrier) take(poll bool) (worked, ok bool) {
 	if (worked || c.untold) && c.notify != nil { // first, so that an answer leaves with the acknowledgement
 		c.untold = false
 		c.notify(now)
-		if c.woke.Swap(false) && !c.cfg.Inline {
-			runtime.Gosched() // who was woken may have an answer, which then leaves with the acknowledgement, and before it
-			if c.mail.pending() && !c.mail.run(now) {
+		if c.woke.Swap(false) && !c.cfg.Inline && c.yield() && c.mail.pending() {
+			worked, c.untold = true, true
+			if !c.mail.run(c.told) {
 				return true, false
 			}
 		}
@@ -62,6 +62,23 @@ func (c *Carrier) take(poll bool) (worked, ok bool) {
 		c.heard = c.now
 	}
 	return worked, true
+}
+
+// crowded is how long the loop does not yield after it had to wait for its turn.
+const crowded = time.Second
+
+// yield lets those run that were woken: they may have an answer, which then leaves with the acknowledgement, and before it.
+// Where others compute it would wait for them too, and peers for the acknowledgement: then it goes on at once, false.
+func (c *Carrier) yield() bool {
+	before := c.now
+	if before < c.hurries {
+		return false
+	}
+	runtime.Gosched()
+	if c.told = c.tick(); c.now-before > soon {
+		c.hurries = c.now + crowded
+	}
+	return true
 }
 
 // rest is what follows a turn: the next one at once, when it brought something or did so a short while ago, or sleep,

@@ -74,7 +74,11 @@ func (c *Carrier) pull(now core.Time) bool {
 	if len(o.bursts) > o.sent {
 		c.flush()
 	}
-	return left < maxCount
+	if left == maxCount {
+		return false
+	}
+	c.untold = true // a message may be over with its last packet
+	return true
 }
 
 // payloadFirst lets an answer leave before the acknowledgement of the question, when the outbox holds just these. They
