@@ -23,6 +23,8 @@ var (
 type Conn struct {
 	gate *gate
 	port uint16
+	exit *outlet // where what is received goes on to; nil: to readers
+	peer *peer   // at the exit; nil: whom its socket is connected with
 
 	received      inbox
 	held          atomic.Int32  // datagrams that were received and not read
@@ -41,11 +43,15 @@ var _ net.PacketConn = (*Conn)(nil)
 
 // ListenPacket opens a socket on a host; port 0 chooses one.
 func (f *Fabric) ListenPacket(host int, port uint16) (*Conn, error) {
+	return f.listen(host, port, nil, nil)
+}
+
+func (f *Fabric) listen(host int, port uint16, exit *outlet, peer *peer) (*Conn, error) {
 	if host < 0 || host >= len(f.gates) {
 		return nil, fmt.Errorf("live: no host %d; expected 0 to %d", host, len(f.gates)-1)
 	}
 	g := f.gates[host]
-	c := &Conn{gate: g, notify: make(chan struct{}, 1)}
+	c := &Conn{gate: g, exit: exit, peer: peer, notify: make(chan struct{}, 1)}
 	c.readDeadline.changed = c.signal
 	c.writeDeadline.changed = g.stir
 	g.mu.Lock()
@@ -79,10 +85,6 @@ func (c *Conn) LocalAddr() net.Addr {
 
 // WriteTo implements net.PacketConn. It waits while the send buffer of the host is full.
 func (c *Conn) WriteTo(b []byte, to net.Addr) (int, error) {
-	return c.writeDSCP(b, to, uint8(c.dscp.Load()))
-}
-
-func (c *Conn) writeDSCP(b []byte, to net.Addr, dscp uint8) (int, error) {
 	ua, ok := to.(*net.UDPAddr)
 	if !ok {
 		return 0, c.oops("write", fmt.Errorf("address %v is not a *net.UDPAddr", to))
@@ -92,6 +94,7 @@ func (c *Conn) writeDSCP(b []byte, to net.Addr, dscp uint8) (int, error) {
 		err = fmt.Errorf("live: a datagram of %d bytes; expected at most %d", len(b), MaxDatagram)
 	}
 	f := c.gate.fabric
+	dscp := uint8(c.dscp.Load())
 	class := f.cfg.ClassOf[dscp]
 	if err == nil {
 		err = c.gate.take(class, len(b), c)
@@ -183,6 +186,9 @@ func (c *Conn) ended() error {
 func (c *Conn) receive(p *parcel) bool {
 	if c.closed.Load() != nil || int(c.held.Load()) >= c.gate.fabric.cfg.ReceiveBuffer {
 		return false
+	}
+	if c.exit != nil {
+		return c.exit.take(p, c)
 	}
 	c.held.Add(1)
 	if c.received.push(p) {

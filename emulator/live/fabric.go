@@ -28,9 +28,10 @@ type Fabric struct {
 	sleep *sleeper
 	done  chan struct{} // closed when the loop has ended
 
-	arrived inbox       // what programs hand in; the loop takes it all at once
-	asleep  atomic.Bool // the loop, or it is about to: whoever brings something wakes it
-	changed atomic.Bool // what the loop knows of the network's next event is out of date
+	arrived inbox                   // what programs hand in; the loop takes it all at once
+	lookout atomic.Pointer[lookout] // what else it reads; nil before the first Relay
+	asleep  atomic.Bool             // the loop, or it is about to: whoever brings something wakes it
+	changed atomic.Bool             // what the loop knows of the network's next event is out of date
 	closed  atomic.Bool
 
 	rested time.Duration // when the loop last slept, since begin
@@ -41,13 +42,17 @@ type Fabric struct {
 	flights  flights
 	hosts    []*Host // nil before the first Driver
 	arriving arriving
-	full     []*TUN // that received something
+	full     []flusher // that received something
+	relays   []*Relay  // ever opened
 	failed   error
 	validity measures
 
 	pool   sync.Pool
 	trains [2]sync.Pool // whole ones and short ones
 }
+
+// A flusher gives the system what it received while the network moved.
+type flusher interface{ flush() }
 
 // A parcel is a datagram on its way from one gate to another.
 type parcel struct {
@@ -158,7 +163,30 @@ func (f *Fabric) Close() error {
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	if l := f.lookout.Swap(nil); l != nil {
+		l.close()
+	}
 	return f.failed
+}
+
+// enter has the loop read for a relay.
+func (f *Fabric) enter(r *Relay) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.closed.Load() {
+		return ErrClosed
+	}
+	r.in = f.lookout.Load()
+	if r.in == nil {
+		var err error
+		if r.in, err = newLookout(); err != nil {
+			return err
+		}
+		f.lookout.Store(r.in)
+		f.disturb()
+	}
+	f.relays = append(f.relays, r)
+	return r.in.add(&inlet{fabric: f, socket: r.outer, route: r.fromClient, lost: r.lose})
 }
 
 // since is the wall's clock, and now the network's.
@@ -226,8 +254,8 @@ func (f *Fabric) advance(now Time) bool {
 		f.closed.Store(true)
 		return false
 	}
-	for i, t := range f.full {
-		t.flush()
+	for i, x := range f.full {
+		x.flush()
 		f.full[i] = nil
 	}
 	f.full = f.full[:0]
@@ -241,6 +269,7 @@ func (f *Fabric) turn(clock func() Time) (next Time, ok bool) {
 		return 0, false
 	}
 	f.changed.Store(false)
+	f.lookout.Load().poll()
 	taken := f.arrived.take()
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -284,7 +313,9 @@ func (f *Fabric) rest(next Time) {
 }
 
 // idle tells that nothing was handed in.
-func (f *Fabric) idle() bool { return f.arrived.empty() && !f.changed.Load() && !f.closed.Load() }
+func (f *Fabric) idle() bool {
+	return f.arrived.empty() && !f.changed.Load() && !f.closed.Load() && !f.lookout.Load().peek()
+}
 
 // A loop that never sleeps would have its processor to itself where it goes ahead of all, until the system stops it for 50
 // ms of every second. It gives away what the system would take, often and for short.
@@ -296,7 +327,7 @@ const (
 func (f *Fabric) doze(wait time.Duration) {
 	f.asleep.Store(true)
 	if f.idle() {
-		f.sleep.sleep(wait)
+		f.sleep.sleepOr(wait, f.lookout.Load())
 	}
 	f.asleep.Store(false)
 }

@@ -147,6 +147,9 @@ func (g *gate) take(class core.Class, n int, w writer) error {
 	}
 }
 
+// holds takes room for n bytes of a class, if it is there.
+func (g *gate) holds(class core.Class, n int) bool { return g.rooms[class].grab(g.need(n), int64(n)) }
+
 // need is how much room n bytes wait for.
 func (g *gate) need(n int) int64 { return min(int64(n), int64(g.fabric.cfg.SendBuffer)) }
 

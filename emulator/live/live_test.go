@@ -1,6 +1,7 @@
 package live
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"net"
@@ -9,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/HdrHistogram/hdrhistogram-go"
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
@@ -240,7 +242,8 @@ func BenchmarkCapacity(b *testing.B) {
 	}
 }
 
-// BenchmarkRelay does the same through the kernel's sockets and back to them.
+// BenchmarkRelay does the same through the kernel's sockets and back to them. What programs see is how much longer than the network's
+// delay a datagram took from one's call to the other's.
 func BenchmarkRelay(b *testing.B) {
 	for _, rate := range []int{20_000, 50_000, 100_000} {
 		b.Run(fmt.Sprint(rate), func(b *testing.B) {
@@ -252,13 +255,17 @@ func BenchmarkRelay(b *testing.B) {
 			defer sink.Close()
 			enlarge(sink)
 			var got atomic.Int64
+			seen, done := hdrhistogram.New(1, int64(time.Minute), 3), make(chan struct{})
 			go func() {
+				defer close(done)
 				buf := make([]byte, 2000)
 				for {
 					if _, _, err := sink.ReadFromUDPAddrPort(buf); err != nil {
 						return
 					}
 					got.Add(1)
+					took := f.since() - time.Duration(binary.NativeEndian.Uint64(buf)) - time.Millisecond
+					_ = seen.RecordValue(max(1, int64(took))) // in range
 				}
 			}()
 			r, err := NewRelay(f, RelayConfig{Listen: "127.0.0.1:0", Target: sink.LocalAddr().String(), To: 1})
@@ -269,9 +276,22 @@ func BenchmarkRelay(b *testing.B) {
 			defer c.Close()
 			payload := make([]byte, 1000)
 			begin := time.Now()
-			sent := steadily(b, rate, func() { _, _ = c.Write(payload) })
-			report(b, f, float64(got.Load())/time.Since(begin).Seconds())
+			sent := steadily(b, rate, func() {
+				binary.NativeEndian.PutUint64(payload, uint64(f.since()))
+				_, _ = c.Write(payload)
+			})
+			took := time.Since(begin)
+			report(b, f, float64(got.Load())/took.Seconds())
+			for last := int64(-1); got.Load() != last; time.Sleep(50 * time.Millisecond) {
+				last = got.Load()
+			}
+			b.ReportMetric(float64(sent)/took.Seconds(), "sent/s")
 			b.ReportMetric(float64(sent)-float64(got.Load()), "missing")
+			b.ReportMetric(float64(r.Overflow()), "overflow")
+			require.NoError(b, sink.Close())
+			<-done
+			b.ReportMetric(float64(seen.ValueAtQuantile(50))/1e3, "us-seen-p50")
+			b.ReportMetric(float64(seen.ValueAtQuantile(99))/1e3, "us-seen-p99")
 		})
 	}
 }

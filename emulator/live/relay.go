@@ -5,14 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"net/netip"
 	"sync"
 	"sync/atomic"
 	"time"
 )
 
 // A Relay puts an emulated network between two programs that know nothing of it: clients send their datagrams to the
-// relay instead of the server, and the server answers the relay. It needs no privilege.
+// relay instead of the server, and the server answers the relay. It needs no privilege. On Linux the loop of the fabric reads and
+// writes the sockets itself, several datagrams a call; elsewhere goroutines do, one at a time.
 //
 //	client ──UDP──► Listen ═► host From ~~~ network ~~~ host To ═► a socket for each client ──UDP──► Target
 //
@@ -21,13 +21,18 @@ import (
 type Relay struct {
 	fabric *Fabric
 	cfg    RelayConfig
-	outer  *net.UDPConn
+	target *net.UDPAddr
+	outer  *socket
+	exit   *outlet // to clients
+	in     *lookout
 
 	mu      sync.Mutex
-	clients map[netip.AddrPort]*client
+	clients map[peer]*client
 	ending  bool
+	refuses time.Duration // new clients until then, since the fabric began
+	missed  uint64        // overflows of clients' sockets that are closed
 	all     sync.WaitGroup
-	lost    atomic.Uint64 // the kernel did not take them
+	lost    atomic.Uint64
 }
 
 // A RelayConfig says what a Relay connects.
@@ -42,9 +47,10 @@ type RelayConfig struct {
 
 // A client is one address that sends to the relay.
 type client struct {
-	addr         netip.AddrPort
 	near, far    *Conn        // its sockets in the network
-	server       *net.UDPConn // to the target
+	server       *socket      // to the target
+	in           *inlet       // of that
+	exit         *outlet      // of that
 	lastDatagram atomic.Int64 // since the fabric began, nanoseconds
 }
 
@@ -76,11 +82,15 @@ func NewRelay(f *Fabric, c RelayConfig) (*Relay, error) {
 	if err != nil {
 		return nil, fmt.Errorf("live: a relay cannot listen: %w", err)
 	}
-	r := &Relay{fabric: f, cfg: c, outer: outer, clients: make(map[netip.AddrPort]*client)}
+	r := &Relay{fabric: f, cfg: c, target: target, clients: make(map[peer]*client)}
 	enlarge(outer)
-	tellDSCP(outer)
-	r.all.Add(1)
-	go r.accept(target)
+	if r.outer, err = newSocket(outer); err != nil {
+		return nil, fmt.Errorf("live: the socket of a relay: %w", err)
+	}
+	r.exit = r.outlet(r.outer)
+	if err := f.enter(r); err != nil {
+		return nil, errors.Join(fmt.Errorf("live: a relay cannot read: %w", err), r.Close())
+	}
 	return r, nil
 }
 
@@ -92,10 +102,23 @@ func enlarge(c *net.UDPConn) {
 }
 
 // Addr is where clients send to.
-func (r *Relay) Addr() *net.UDPAddr { return r.outer.LocalAddr().(*net.UDPAddr) }
+func (r *Relay) Addr() *net.UDPAddr { return r.outer.addr.(*net.UDPAddr) }
 
-// Lost returns how many datagrams were lost outside the network: the system did not take them.
+// Lost returns how many datagrams were lost outside the network, beside those of Overflow: the system did not take them, or they
+// were too large or too many clients'.
 func (r *Relay) Lost() uint64 { return r.lost.Load() }
+
+// Overflow returns how many datagrams the system dropped in front of the network: the relay, which waits while there is no room
+// for the link, had not read others yet. It is known on Linux only.
+func (r *Relay) Overflow() uint64 {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	n := r.missed + r.outer.overflow()
+	for _, c := range r.clients {
+		n += c.server.overflow()
+	}
+	return n
+}
 
 // Run returns when ctx ends, and closes the relay.
 func (r *Relay) Run(ctx context.Context) error {
@@ -107,121 +130,105 @@ func (r *Relay) Run(ctx context.Context) error {
 func (r *Relay) Close() error {
 	r.mu.Lock()
 	r.ending = true
-	all := make([]*client, 0, len(r.clients))
-	for _, c := range r.clients {
-		all = append(all, c)
+	for from, c := range r.clients {
+		r.forget(from, c)
 	}
 	r.mu.Unlock()
-	err := r.outer.Close()
-	for _, c := range all {
-		c.close()
-	}
+	r.exit.close()
+	err := r.outer.close()
 	r.all.Wait()
 	return err
 }
 
-func (c *client) close() {
+// forget ends a client. The caller holds mu.
+func (r *Relay) forget(from peer, c *client) {
+	delete(r.clients, from)
 	_ = c.near.Close() // closing twice is no harm
 	_ = c.far.Close()
-	_ = c.server.Close()
+	c.exit.close()
+	_ = c.server.close()
+	r.missed += c.server.overflow()
+	r.in.remove(c.in)
 }
 
-// accept carries what clients send into the network.
-func (r *Relay) accept(target *net.UDPAddr) {
-	defer r.all.Done()
-	buf, oob := make([]byte, MaxDatagram+1), make([]byte, roomForDSCP)
-	for {
-		n, dscp, from, err := readDSCP(r.outer, buf, oob)
-		if errors.Is(err, net.ErrClosed) {
-			return
-		}
-		if err != nil || n > MaxDatagram {
-			r.lost.Add(1)
-			continue
-		}
-		c := r.clientOf(from, target)
-		if c == nil {
-			r.lost.Add(1)
-			continue
-		}
-		c.lastDatagram.Store(int64(r.fabric.since()))
-		if _, err := c.near.writeDSCP(buf[:n], c.far.LocalAddr(), dscp); err != nil {
-			r.lost.Add(1)
-		}
+func (r *Relay) outlet(s *socket) *outlet {
+	return &outlet{fabric: r.fabric, sink: s, refused: r.lose, all: &r.all}
+}
+
+func (r *Relay) lose(n int) { r.lost.Add(uint64(n)) }
+
+// fromClient is the route of a client's datagram.
+func (r *Relay) fromClient(from *peer) (src, dst *Conn) {
+	c := r.clientOf(*from)
+	if c == nil {
+		return nil, nil
 	}
+	c.seen(r.fabric)
+	return c.near, c.far
 }
 
-// clientOf returns the client at an address, and makes it when it is new.
-func (r *Relay) clientOf(from netip.AddrPort, target *net.UDPAddr) *client {
+// fromServer is the route back.
+func (c *client) fromServer(*peer) (src, dst *Conn) {
+	c.seen(c.near.gate.fabric)
+	return c.far, c.near
+}
+
+func (c *client) seen(f *Fabric) { c.lastDatagram.Store(int64(f.since())) }
+
+// clientOf returns the client at an address, and makes it when it is new; nil: it cannot.
+func (r *Relay) clientOf(from peer) *client {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if c := r.clients[from]; c != nil || r.ending {
 		return c
 	}
-	if len(r.clients) >= r.cfg.MaxClients && !r.forgetIdle() {
+	now := r.fabric.since()
+	if now < r.refuses {
 		return nil
 	}
-	near, err := r.fabric.ListenPacket(r.cfg.From, 0)
-	if err != nil {
-		return nil
+	if len(r.clients) < r.cfg.MaxClients || r.forgetIdle(now) {
+		if c, err := r.newClient(from); err == nil {
+			r.clients[from] = c
+			return c
+		}
 	}
-	far, err := r.fabric.ListenPacket(r.cfg.To, 0)
+	const pause = 10 * time.Millisecond // looking for room for each of their datagrams would take the loop's time
+	r.refuses = now + pause
+	return nil
+}
+
+func (r *Relay) newClient(from peer) (*client, error) {
+	server, err := net.DialUDP("udp", nil, r.target)
 	if err != nil {
-		_ = near.Close()
-		return nil
-	}
-	server, err := net.DialUDP("udp", nil, target)
-	if err != nil {
-		_ = near.Close()
-		_ = far.Close()
-		return nil
+		return nil, err
 	}
 	enlarge(server)
-	tellDSCP(server)
-	c := &client{addr: from, near: near, far: far, server: server}
-	r.clients[from] = c
-	r.all.Add(3)
-	read := func(from *Conn) func(b []byte) (int, uint8, error) {
-		return func(b []byte) (int, uint8, error) { n, _, err := from.ReadFrom(b); return n, 0, err }
+	c := new(client)
+	c.seen(r.fabric)
+	if c.server, err = newSocket(server); err != nil {
+		return nil, err
 	}
-	oob := make([]byte, roomForDSCP)
-	answers := func(b []byte) (int, uint8, error) { n, dscp, _, err := readDSCP(server, b, oob); return n, dscp, err }
-	go r.carry(c, read(far), func(b []byte, _ uint8) (int, error) { return server.Write(b) })
-	go r.carry(c, answers, func(b []byte, dscp uint8) (int, error) { return far.writeDSCP(b, near.LocalAddr(), dscp) })
-	go r.carry(c, read(near), func(b []byte, _ uint8) (int, error) { return r.outer.WriteToUDPAddrPort(b, from) })
-	return c
+	c.exit = r.outlet(c.server)
+	c.in = &inlet{fabric: r.fabric, socket: c.server, route: c.fromServer, lost: r.lose}
+	if c.near, err = r.fabric.listen(r.cfg.From, 0, r.exit, &from); err == nil {
+		if c.far, err = r.fabric.listen(r.cfg.To, 0, c.exit, nil); err == nil {
+			if err = r.in.add(c.in); err == nil {
+				return c, nil
+			}
+			_ = c.far.Close()
+		}
+		_ = c.near.Close()
+	}
+	return nil, errors.Join(err, c.server.close())
 }
 
 // forgetIdle makes room for a client; false: all are busy. The caller holds mu.
-func (r *Relay) forgetIdle() bool {
-	for addr, c := range r.clients {
-		if r.fabric.since()-time.Duration(c.lastDatagram.Load()) > r.cfg.Idle {
-			delete(r.clients, addr)
-			c.close()
+func (r *Relay) forgetIdle(now time.Duration) bool {
+	for from, c := range r.clients {
+		if now-time.Duration(c.lastDatagram.Load()) > r.cfg.Idle {
+			r.forget(from, c)
 			return true
 		}
 	}
 	return false
-}
-
-// roomForDSCP is for what comes beside a datagram.
-const roomForDSCP = 128
-
-// carry moves datagrams until the reader is closed.
-func (r *Relay) carry(c *client, read func([]byte) (int, uint8, error), write func([]byte, uint8) (int, error)) {
-	defer r.all.Done()
-	buf := make([]byte, MaxDatagram)
-	for {
-		n, dscp, err := read(buf)
-		if errors.Is(err, net.ErrClosed) || errors.Is(err, ErrClosed) {
-			return
-		}
-		if err != nil {
-			continue // nobody listens at the other end, says an ICMP message: that passes
-		}
-		c.lastDatagram.Store(int64(r.fabric.since()))
-		if _, err := write(buf[:n], dscp); err != nil {
-			r.lost.Add(1)
-		}
-	}
 }

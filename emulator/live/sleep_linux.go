@@ -30,10 +30,13 @@ func (*sleeper) prepare() {
 
 // sleep keeps the thread's place among those that run Go when it is short: else others could take it, and, stopped by the
 // system, keep it.
-func (s *sleeper) sleep(d time.Duration) {
+func (s *sleeper) sleep(d time.Duration) { s.sleepOr(d, nil) }
+
+// sleepOr ends when there is something to read, too.
+func (s *sleeper) sleepOr(d time.Duration, l *lookout) {
 	const short = time.Millisecond
 	t := unix.NsecToTimespec(int64(d))
-	s.poll(-1, &t, d <= short)
+	s.poll(l.descriptor(), &t, d <= short)
 }
 
 // await sleeps until there is something to read from a file, if one is given, or it is woken.

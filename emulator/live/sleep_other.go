@@ -24,6 +24,9 @@ func (s *sleeper) sleep(d time.Duration) {
 	}
 }
 
+// sleepOr is the same: a lookout has goroutines that wake.
+func (s *sleeper) sleepOr(d time.Duration, _ *lookout) { s.sleep(d) }
+
 func (s *sleeper) wake() {
 	select {
 	case s.woken <- struct{}{}:

@@ -14,7 +14,7 @@ import (
 type Limits struct {
 	LatenessP50 time.Duration // 0: the constant of that name
 	LatenessP99 time.Duration // 0: the constant of that name
-	Unread      float64       // share of datagrams that no reader had room for; 0: 0.1 %
+	Unread      float64       // share of datagrams that no reader had room for, and share that no relay read in time; 0: 0.1 %
 	Delay       float64       // by which share delays may be longer than asked, in the mean; 0: 10 %
 }
 
@@ -45,6 +45,7 @@ func (l Limits) withDefaults() Limits {
 type Validity struct {
 	Datagrams, Bytes uint64 // delivered to hosts
 	Unread           uint64 // of these, nobody listened or had room: the carrier's own drops
+	Overflow         uint64 // beside these, the system dropped them in front of a Relay, whose sockets were full
 	LatenessP50      time.Duration
 	LatenessP99      time.Duration
 	LatenessMax      time.Duration
@@ -71,6 +72,9 @@ func (v Validity) Problems() []string {
 	if share := float64(v.Unread) / float64(v.Datagrams); share > v.Limits.Unread {
 		all = append(all, fmt.Sprintf("%d of %d datagrams found no reader; the limit is %v", v.Unread, v.Datagrams, v.Limits.Unread))
 	}
+	if share := float64(v.Overflow) / float64(v.Datagrams+v.Overflow); share > v.Limits.Unread {
+		all = append(all, fmt.Sprintf("%d datagrams were dropped in front of the network, which did not read its sockets as fast; the limit is %v of all", v.Overflow, v.Limits.Unread))
+	}
 	if late := v.Delay - v.AskedDelay; float64(late) > v.Limits.Delay*float64(v.AskedDelay) {
 		all = append(all, fmt.Sprintf("datagrams took %v, asked were %v; the limit is %v %% more", v.Delay.Round(time.Microsecond), v.AskedDelay.Round(time.Microsecond), 100*v.Limits.Delay))
 	}
@@ -91,8 +95,12 @@ func (v Validity) String() string {
 	if p := v.Problems(); len(p) > 0 {
 		verdict = "INVALID: " + strings.Join(p, "; ")
 	}
-	return fmt.Sprintf("%d datagrams in %v, late by %v (p50), %v (p99), %v (max), %d unread, %.0f %% of the processors: %s",
-		v.Datagrams, v.Wall.Round(time.Millisecond), v.LatenessP50, v.LatenessP99, v.LatenessMax, v.Unread, 100*v.Processor, verdict)
+	overflow := ""
+	if v.Overflow > 0 {
+		overflow = fmt.Sprintf("%d dropped in front, ", v.Overflow)
+	}
+	return fmt.Sprintf("%d datagrams in %v, late by %v (p50), %v (p99), %v (max), %d unread, %s%.0f %% of the processors: %s",
+		v.Datagrams, v.Wall.Round(time.Millisecond), v.LatenessP50, v.LatenessP99, v.LatenessMax, v.Unread, overflow, 100*v.Processor, verdict)
 }
 
 // A Record is a Validity as results keep it, with units in the names, and as it is read back.
@@ -102,6 +110,7 @@ type Record struct {
 	Datagrams   uint64   `json:"datagrams"`
 	Bytes       uint64   `json:"bytes"`
 	Unread      uint64   `json:"unread_datagrams"`
+	Overflow    uint64   `json:"overflow_datagrams,omitempty"`
 	LatenessP50 float64  `json:"lateness_p50_us"`
 	LatenessP99 float64  `json:"lateness_p99_us"`
 	LatenessMax float64  `json:"lateness_max_us"`
@@ -117,7 +126,7 @@ type Record struct {
 // Record returns what results keep.
 func (v Validity) Record() *Record {
 	us := func(d time.Duration) float64 { return float64(d.Nanoseconds()) / 1e3 }
-	return &Record{v.Valid(), v.Problems(), v.Datagrams, v.Bytes, v.Unread, us(v.LatenessP50), us(v.LatenessP99), us(v.LatenessMax), us(v.AskedDelay), us(v.Delay),
+	return &Record{v.Valid(), v.Problems(), v.Datagrams, v.Bytes, v.Unread, v.Overflow, us(v.LatenessP50), us(v.LatenessP99), us(v.LatenessMax), us(v.AskedDelay), us(v.Delay),
 		us(v.Limits.LatenessP50), us(v.Limits.LatenessP99), v.Wall.Seconds(), v.Processor, v.Shaped}
 }
 
@@ -172,6 +181,7 @@ func (m *measures) settle(clock func() time.Duration) {
 
 // Validity returns what was measured so far.
 func (f *Fabric) Validity() Validity {
+	overflow := f.overflow()
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	m := &f.validity
@@ -179,9 +189,20 @@ func (f *Fabric) Validity() Validity {
 	wall := f.since()
 	counted := time.Duration(max(m.counted, 1))
 	return Validity{
-		Datagrams: m.datagrams, Bytes: m.bytes, Unread: m.unread, Wall: wall, Limits: f.cfg.Limits,
+		Datagrams: m.datagrams, Bytes: m.bytes, Unread: m.unread, Overflow: overflow, Wall: wall, Limits: f.cfg.Limits,
 		LatenessP50: at(50), LatenessP99: at(99), LatenessMax: time.Duration(m.late.Max()),
 		Processor: float64(processorTime()-m.used) / float64(wall) / float64(runtime.NumCPU()),
 		Shaped:    f.shaped(), AskedDelay: m.asked / counted, Delay: m.took / counted,
 	}
+}
+
+// overflow is that of all relays there were.
+func (f *Fabric) overflow() (n uint64) {
+	f.mu.Lock()
+	relays := f.relays
+	f.mu.Unlock()
+	for _, r := range relays { // whose lock goes before the fabric's
+		n += r.Overflow()
+	}
+	return n
 }

@@ -23,6 +23,7 @@ func TestVerdicts(t *testing.T) {
 		"half of the datagrams were more than 200":           func(v *Validity) { v.LatenessP50 = 200 * time.Microsecond },
 		"one in a hundred datagrams was more than 2ms":       func(v *Validity) { v.LatenessP99 = 2 * time.Millisecond },
 		"11 of 10000 datagrams found no reader":              func(v *Validity) { v.Unread = 11 },
+		"11 datagrams were dropped in front of the network":  func(v *Validity) { v.Overflow = 11 },
 		"datagrams took 11.1ms, asked were 10ms":             func(v *Validity) { v.Delay = 11_100 * time.Microsecond },
 		"link a lost 1.6 % of 10000 packets; asked were 1 %": func(v *Validity) { v.Shaped[0].Loss = 0.016 },
 		"link a carried 2 Mbit/s; asked were at most 1":      func(v *Validity) { v.Shaped[0].Rate = 2e6 },
