@@ -63,6 +63,11 @@
 // it, and is resolved again when it is used; a peer that only sent something makes room after 30 seconds of silence, after
 // one if no context is open (Config.UDP.PeerIdle). When all places are taken, Dial fails with ErrBusy, and packets of strangers are dropped.
 //
+// # Bad weather
+//
+// Config.UDP.Fate decides what becomes of each packet that arrives: it is dropped, doubled, or late. So an application meets losses and
+// reordering over the loopback interface, without privilege. Failing links, full queues and many hosts are in package emulator/virtual.
+//
 // # The end
 //
 // Shutdown ends with grace: what was asked for is finished, peers are told, and nothing new begins. Close ends at once.

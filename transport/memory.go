@@ -49,7 +49,8 @@ func (e *Endpoint) newKey(access Access) uint64 {
 	return key
 }
 
-// RegisterKey is Register with a key of the caller's choice, which must not be in use; 0: the endpoint chooses.
+// RegisterKey is Register with a key of the caller's choice, which must not be in use; 0: the endpoint chooses. Bit 63 is set in
+// keys of memory with the access RemoteIdempotent, and in no others.
 func (e *Endpoint) RegisterKey(b []byte, access Access, key uint64) (*Memory, error) {
 	m := &Memory{endpoint: e, bytes: b}
 	m.arrivals.waiter = e.driver.Waiter()

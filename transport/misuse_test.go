@@ -181,7 +181,15 @@ func TestErrorsSayNoNumbers(t *testing.T) {
 	p, err := e.Dial(t.Context(), "127.0.0.1:1088")
 	require.NoError(t, err)
 	require.EqualError(t, p.Write(t.Context(), []byte{1}, transport.Remote{Key: 1}, transport.Rendezvous),
-		"transport: write to 127.0.0.1:1088: flags that do not go with the operation")
+		"transport: write to 127.0.0.1:1088: flags that do not go with the operation: Rendezvous is for sends")
+	require.EqualError(t, p.Send(t.Context(), []byte{1}, transport.Rendezvous, transport.Deferrable),
+		"transport: send to 127.0.0.1:1088: flags that do not go with the operation: Deferrable and Rendezvous exclude each other")
+	_, err = e.RegisterKey(nil, transport.RemoteRead, 7)
+	require.NoError(t, err)
+	_, err = e.RegisterKey(nil, transport.RemoteRead, 7)
+	require.EqualError(t, err, "transport: register: core: register key 0x7: memory key in use")
+	_, err = e.RegisterKey(nil, transport.RemoteRead|transport.RemoteIdempotent, 8)
+	require.EqualError(t, err, "transport: register: core: register key 0x8: only keys for the access Idempotent have bit 63, and all of them have it")
 	_, err = e.ListenStream(string(make([]byte, 65)))
 	require.EqualError(t, err, "transport: listen on "+e.Name()+": wrong configuration: service name of 65 bytes; expected 64 at most")
 	_, err = transport.Listen(t.Context(), "localhost:7000", transport.Config{})

@@ -51,10 +51,12 @@ func Idempotent(m *core.Message) { m.Mode = core.RUDI }
 // Complete has a send answered only when its bytes are in the receiver's buffer.
 func Complete(m *core.Message) { m.Flags |= core.DeliveryComplete }
 
-// Deferrable lets the peer put a send off until it has a receive for it, instead of refusing it.
+// Deferrable lets the peer put a send off until it has a receive for it, instead of refusing it. Such a send ends when its bytes
+// are in the buffer of a receive, however short it is, and whatever time that takes. It is neither Ordered nor a Rendezvous.
 func Deferrable(m *core.Message) { m.Flags |= core.Deferrable }
 
-// Rendezvous sends but the first packet; the peer fetches the rest when it has a receive for it.
+// Rendezvous sends but the first packet; the peer fetches the rest when it has a receive for it. Like a Deferrable send, with which it
+// cannot be combined, it waits for a receive as long as its context lets it; a message of one packet is an ordinary send.
 func Rendezvous(m *core.Message) { m.Flags |= core.Rendezvous }
 
 // WithData carries 64 bits that the peer finds in its Message or Arrival.

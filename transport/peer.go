@@ -57,7 +57,9 @@ func (p *Peer) pieces(b []byte, r Remote, do func([]byte, Remote) error) error {
 }
 
 // Send sends b to a Receive of the peer and returns when it is there: in the buffer of the receive, or, for short messages
-// without Complete, in the room for unexpected ones. A peer that has neither is asked again a few times (Config.Core.MessageRetry).
+// without Complete or Deferrable, in the room for unexpected ones (Config.Core.Unexpected of the peer: 64 of up to 8 KiB). A peer
+// that has neither is asked again a few times (Config.Core.MessageRetry). Two that send to each other before they receive
+// both wait when there is no room: one of them needs a goroutine for its receives, or a Queue.
 func (p *Peer) Send(ctx context.Context, b []byte, opts ...Option) error {
 	return p.move(ctx, OpSend, core.OpSend, b, Remote{}, nil, opts)
 }

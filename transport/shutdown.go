@@ -11,8 +11,8 @@ import (
 
 // Shutdown ends the endpoint with grace. New operations and streams are refused with ErrClosed; those under way end as they would
 // have, streams are closed (what was written to them is sent, and their peers read the end), and peers are told that the contexts
-// with them are closed. Then it stays while peers still send what they had under way, a second at most, and closes. Receives that nothing has
-// come for end with ErrClosed, as they do by Close.
+// with them are closed; those that do not answer within a second have probably gone. Then the endpoint stays while peers still send
+// what they had under way, a second at most, and closes. Receives that nothing has come for end with ErrClosed, as they do by Close.
 //
 // When ctx ends before, the endpoint is closed at once, and Shutdown returns the reason.
 func (e *Endpoint) Shutdown(ctx context.Context) error {
@@ -25,11 +25,7 @@ func (e *Endpoint) Shutdown(ctx context.Context) error {
 	}
 	err := e.until(ctx, func(core.Time) bool { return e.unfinished == 0 })
 	if err == nil {
-		err = e.until(ctx, func(now core.Time) bool {
-			e.host.CloseContexts(now)
-			sources, _ := e.host.Open()
-			return sources == 0
-		})
+		err = e.sayGoodbye(ctx)
 	}
 	if err == nil {
 		err = e.linger(ctx)
@@ -38,6 +34,20 @@ func (e *Endpoint) Shutdown(ctx context.Context) error {
 		err = closed
 	}
 	return err
+}
+
+// sayGoodbye closes the contexts, and waits until the peers have answered. One that has gone before never does: an endpoint that
+// ends after its peers does not wait for all its retries.
+func (e *Endpoint) sayGoodbye(ctx context.Context) error {
+	var begun core.Time
+	return e.until(ctx, func(now core.Time) bool {
+		if begun == 0 {
+			begun = now
+		}
+		e.host.CloseContexts(now)
+		sources, _ := e.host.Open()
+		return sources == 0 || now >= begun+instant.Second
+	})
 }
 
 // linger waits until peers have been quiet for as long as their timers take to send again.

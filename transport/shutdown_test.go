@@ -171,3 +171,40 @@ func TestBothSidesShutDown(t *testing.T) {
 	}
 	require.NoError(t, w.Run(t.Context()))
 }
+
+// TestShutdownAfterThePeer, which is gone: its answer is waited for no longer than a second, however often a packet may be repeated.
+func TestShutdownAfterThePeer(t *testing.T) {
+	w := newWorld(t, true, func(*emulator.Fabric) {})
+	c := transport.Config{Core: core.Config{RTO: core.RTOConfig{Init: 20 * instant.Millisecond, Max: 500 * instant.Millisecond, MaxRetries: 40}}}
+	w.Go(0, func(ctx context.Context, d core.Driver) error {
+		e, err := transport.New(d, c)
+		if err != nil {
+			return err
+		}
+		if _, err := e.Receive(ctx, nil); err != nil {
+			return err
+		}
+		return e.Close()
+	})
+	w.Go(3, func(ctx context.Context, d core.Driver) error {
+		e, err := transport.New(d, c)
+		if err != nil {
+			return err
+		}
+		p, err := e.Dial(ctx, "h0")
+		if err != nil {
+			return err
+		}
+		if err := p.Send(ctx, nil); err != nil {
+			return err
+		}
+		d.Waiter().Wait(d.Now() + 100*instant.Millisecond)
+		begun := d.Now()
+		err = e.Shutdown(ctx)
+		if took := d.Now() - begun; took > 3*instant.Second {
+			return fmt.Errorf("it took %v", took)
+		}
+		return err
+	})
+	require.NoError(t, w.Run(t.Context()))
+}

@@ -165,11 +165,11 @@ func TestRunEndsWhenEverybodyWaitsForNothing(t *testing.T) {
 	ring(w, 8, func(string) {})
 	w.Go(3, func(_ context.Context, d core.Driver) error {
 		d.Waiter().Wait(core.Never)
-		return nil
+		return errors.New("woken")
 	})
 	err = w.Run(t.Context())
 	require.ErrorIs(t, err, virtual.ErrDeadlock)
-	require.ErrorContains(t, err, ": h3")
+	require.Regexp(t, "^virtual: .*: h3\nh3: woken$", err.Error(), "the cause comes first")
 }
 
 func TestAFailureEndsTheRun(t *testing.T) {

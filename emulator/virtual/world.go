@@ -125,7 +125,7 @@ func (w *World) Run(ctx context.Context) error {
 	for w.unfinished() {
 		if err := w.step(ctx); err != nil {
 			w.closeAll()
-			return errors.Join(w.failed, err)
+			return errors.Join(err, w.failed)
 		}
 	}
 	w.closeAll()

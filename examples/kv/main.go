@@ -61,8 +61,8 @@ func serve(ctx context.Context, e *transport.Endpoint) error {
 		if err != nil {
 			return err
 		}
-		if m.Length == slotSize { // what lies in the same slot makes room
-			copy(table.Bytes()[slotOf(string(slot[head:][:slot[4]])):], slot)
+		if key, _, ok := parse(slot); ok && m.Length == slotSize { // what lies in the same slot makes room
+			copy(table.Bytes()[slotOf(key):], slot)
 		}
 	}
 }
@@ -89,11 +89,26 @@ func get(ctx context.Context, e *transport.Endpoint, to, key string) (string, er
 		if err = p.Read(ctx, slot, transport.Remote{Key: 4711, Offset: slotOf(key)}); err != nil {
 			break
 		}
-		if k := string(slot[head:][:slot[4]]); k != key || key == "" {
+		switch k, value, ok := parse(slot); {
+		case !ok: // it was being changed
+		case k != key || key == "":
 			return "", fmt.Errorf("no key %q", key)
-		} else if binary.LittleEndian.Uint32(slot) == crc32.ChecksumIEEE(slot[4:]) {
-			return string(slot[head+len(k):][:slot[5]]), nil
+		default:
+			return value, nil
 		}
 	}
 	return "", err
+}
+
+// parse returns what is in a slot; one that nobody has written to is empty.
+func parse(slot []byte) (key, value string, ok bool) {
+	k, v := int(slot[4]), int(slot[5])
+	sum := binary.LittleEndian.Uint32(slot)
+	if sum == 0 && k == 0 {
+		return "", "", true
+	}
+	if sum != crc32.ChecksumIEEE(slot[4:]) || head+k+v > slotSize {
+		return "", "", false
+	}
+	return string(slot[head:][:k]), string(slot[head+k:][:v]), true
 }

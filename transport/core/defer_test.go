@@ -210,5 +210,5 @@ func TestSendChecksOperations(t *testing.T) {
 	_, _, err := p.B().RegisterRegion(Region{Key: 1})
 	require.ErrorIs(t, err, ErrKey)
 	_, _, err = p.B().RegisterRegion(Region{Key: IdempotentKey | 5})
-	require.ErrorIs(t, err, ErrKey)
+	require.ErrorIs(t, err, ErrKeyAccess)
 }

@@ -32,8 +32,11 @@ type Region struct {
 	Key    uint64 // by which peers name it; 0: the buffer's number, with IdempotentKey if Access has Idempotent
 }
 
-// ErrKey says that a key is in use, or does not go with the access.
-var ErrKey = errors.New("memory key in use, or IdempotentKey and the access Idempotent do not go together")
+// Errors of RegisterRegion about keys.
+var (
+	ErrKey       = errors.New("memory key in use")
+	ErrKeyAccess = errors.New("only keys for the access Idempotent have bit 63, and all of them have it") // IdempotentKey
+)
 
 // A registry of buffers: numbers are handed out upwards and never used again, so that a key that was taken back is refused, and a payload
 // that is still under way, which names its buffer by number, is not read from another's. That costs 40 bytes for each
@@ -97,7 +100,10 @@ func (e *Endpoint) RegisterRegion(r Region) (buffer uint32, key uint64, err erro
 	if r.Later < 0 || r.Later > math.MaxUint32 || r.Later > 0 && r.Bytes != nil {
 		return 0, 0, fmt.Errorf("core: register %d bytes for later: %w", r.Later, ErrBuffer)
 	}
-	if key&IdempotentKey != 0 != (r.Access&Idempotent != 0) || e.inUse(key) {
+	if key&IdempotentKey != 0 != (r.Access&Idempotent != 0) {
+		return 0, 0, fmt.Errorf("core: register key %#x: %w", r.Key, ErrKeyAccess)
+	}
+	if e.inUse(key) {
 		return 0, 0, fmt.Errorf("core: register key %#x: %w", r.Key, ErrKey)
 	}
 	if r.Bytes == nil {

@@ -2,6 +2,7 @@ package core
 
 import (
 	"errors"
+	"fmt"
 
 	"github.com/weft-transport/weft/transport/wire"
 )
@@ -68,11 +69,16 @@ func (e *Endpoint) checkOperation(m *Message) error {
 	case m.Op > lastOp, m.Op == OpDatagram && m.Mode != UUD, m.Mode == UUD && m.Op != OpDatagram && m.Op != OpSend,
 		m.Mode == RUDI && m.Op != OpWrite && m.Op != OpRead:
 		return ErrOp
-	case m.Flags&^(WithData|DeliveryComplete|Deferrable|Rendezvous) != 0,
-		m.Flags&Deferrable != 0 && (!isSend || m.Mode != RUD), m.Flags&Rendezvous != 0 && (!isSend || m.Mode > ROD),
-		m.Flags&Deferrable != 0 && m.Flags&Rendezvous != 0,
-		m.Flags&WithData != 0 && (m.Op == OpRead || m.Op == OpAtomic || m.Op == OpFetchAtomic || m.Mode == RUDI):
+	case m.Flags&^(WithData|DeliveryComplete|Deferrable|Rendezvous) != 0:
 		return ErrFlags
+	case m.Flags&Deferrable != 0 && (!isSend || m.Mode != RUD):
+		return fmt.Errorf("%w: Deferrable is for unordered sends", ErrFlags)
+	case m.Flags&Rendezvous != 0 && (!isSend || m.Mode > ROD):
+		return fmt.Errorf("%w: Rendezvous is for sends", ErrFlags)
+	case m.Flags&Deferrable != 0 && m.Flags&Rendezvous != 0:
+		return fmt.Errorf("%w: Deferrable and Rendezvous exclude each other", ErrFlags)
+	case m.Flags&WithData != 0 && (m.Op == OpRead || m.Op == OpAtomic || m.Op == OpFetchAtomic || m.Mode == RUDI):
+		return fmt.Errorf("%w: WithData is for sends, and for writes that are not Idempotent", ErrFlags)
 	case m.Resource >= 1<<12 || uint32(m.Resource)+uint32(e.cfg.ResourceIndex) >= 1<<12:
 		return ErrResource
 	case m.Mode == UUD && m.Length > uint64(e.cfg.PayloadMTU):
