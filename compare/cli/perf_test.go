@@ -140,6 +140,9 @@ func TestPerfCompare(t *testing.T) {
 	}
 	require.Zero(t, strings.Count(says.String(), "\n")-4, "quiet")
 
+	require.Zero(t, cli.Run(t.Context(), []string{"perf", "compare", "--protocols", "uet,lanes=4", "--rounds", "1", "-n", "50", "-s", "1000", "--loss", "0,1%"}, io.Discard, &says))
+	require.Contains(t, says.String(), "write bandwidth, 1000 bytes, loss 1% over uet,lanes=4: ", "with several losses it says which")
+
 	status := cli.Run(t.Context(), []string{"perf", "compare", "--protocols", "tcp,congestion=nonesuch", "--rounds", "1", "-n", "1"}, &out, &says)
 	require.Equal(t, cli.Failed, status)
 	require.Contains(t, says.String(), "congestion")

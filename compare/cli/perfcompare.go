@@ -90,7 +90,8 @@ func (c *perfCompareCmd) measure(a *app, plan perf.Plan, l perf.Launcher) error 
 			lines.Result(r)
 		}
 		if !c.Quiet {
-			fmt.Fprintf(a.stderr, "round %d of %d: %s %s, %d bytes over %s: %s\n", round+1, plan.Rounds, r.Test.Operation, r.Test.Metric, r.Test.Size, r.Test.Protocol, r)
+			t := &r.Test
+			fmt.Fprintf(a.stderr, "round %d of %d: %s %s, %d bytes%s over %s: %s\n", round+1, plan.Rounds, t.Operation, t.Metric, t.Size, t.Impairment, t.Protocol, r)
 		}
 	})
 	for i := range results {

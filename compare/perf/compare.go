@@ -227,7 +227,7 @@ func (c *Comparison) Notes(row int) (notes []string) {
 		}
 	}
 	if worst > othersShare {
-		notes = append(notes, fmt.Sprintf("other programs took up to %.0f%% of the machine", 100*worst))
+		notes = append(notes, fmt.Sprintf("other programs took up to %.0f%% of the machine", 100*min(worst, 1)))
 	}
 	if s := r.Spread(c.Value); s.Least > 0 && s.Most/s.Least > spreadRatio || s.Least == 0 {
 		notes = append(notes, "rounds differ widely")

@@ -100,7 +100,16 @@ func (v Validity) String() string {
 		overflow = fmt.Sprintf("%d dropped in front, ", v.Overflow)
 	}
 	return fmt.Sprintf("%d datagrams in %v, late by %v (p50), %v (p99), %v (max), %d unread, %s%.0f %% of the processors: %s",
-		v.Datagrams, v.Wall.Round(time.Millisecond), v.LatenessP50, v.LatenessP99, v.LatenessMax, v.Unread, overflow, 100*v.Processor, verdict)
+		v.Datagrams, v.Wall.Round(time.Millisecond), brief(v.LatenessP50), brief(v.LatenessP99), brief(v.LatenessMax), v.Unread, overflow, 100*v.Processor, verdict)
+}
+
+// brief leaves three digits of a duration.
+func brief(d time.Duration) time.Duration {
+	unit := time.Nanosecond
+	for d >= 1000*unit {
+		unit *= 10
+	}
+	return d.Round(unit)
 }
 
 // A Record is a Validity as results keep it, with units in the names, and as it is read back.

@@ -48,3 +48,8 @@ func TestBurstsAreAsLongAsModelsMakeThem(t *testing.T) {
 		require.InEpsilon(t, want, p.Loss.MeanBurst(), 1e-9, line)
 	}
 }
+
+func TestLatenessIsPrintedWithThreeDigits(t *testing.T) {
+	v := Validity{Datagrams: 1, LatenessP50: 3157, LatenessP99: 508_927, LatenessMax: 247_857_151}
+	require.Contains(t, v.String(), "late by 3.16µs (p50), 509µs (p99), 248ms (max)")
+}
