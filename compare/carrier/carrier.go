@@ -57,7 +57,6 @@ func (c *Carrier) limit(of time.Duration) time.Duration {
 func (c *Carrier) config(set *runner.Setting, e *scenario.Entry, fabric emulator.Config) live.Config {
 	return live.Config{
 		Network: set.Scenario.Fabric.Network, Fabric: fabric, Dilation: c.Dilation, Proto: e.Protocol.Proto(), SendBuffer: hostBuffer(set),
-		Limits: live.Limits{LatenessP50: c.limit(live.LatenessP50), LatenessP99: c.limit(live.LatenessP99)},
 	}
 }
 

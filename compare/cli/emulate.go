@@ -19,7 +19,7 @@ type emulateCmd struct {
 	Up   emulateUpCmd   `cmd:"" help:"Build the network of a scenario and leave it up."`
 	Down emulateDownCmd `cmd:"" help:"End the programs of a network and take it away, whatever is left of it."`
 	Exec emulateExecCmd `cmd:"" help:"Run a program on a host of a network that is up."`
-	Run  emulateRunCmd  `cmd:"" help:"Build a network, run programs on its hosts, and take it away when the last of them has ended."`
+	Run  emulateRunCmd  `cmd:"" help:"Build a network, run programs on its hosts, and take it away when the one named last has ended."`
 
 	Relay emulateRelayCmd `cmd:"" help:"Carry the UDP datagrams of programs through an emulated path; takes no privilege."`
 }
@@ -39,7 +39,7 @@ type networkFlags struct {
 
 // scenario reads the scenario and checks what all carriers need.
 func (f *networkFlags) scenario() (*scenario.Scenario, error) {
-	all, err := scenario.Load(f.Scenario, scenario.Options{Set: f.Set})
+	all, err := scenario.Load(f.Scenario, scenario.Options{Set: f.Set, FabricOnly: true})
 	if err != nil {
 		return nil, errUsage{err}
 	}
@@ -204,5 +204,8 @@ func (c *emulateExecCmd) Run(a *app) error {
 		return errUsage{err}
 	}
 	cmd.Stdin, cmd.Stderr = os.Stdin, a.stderr
-	return cmd.Run()
+	if err := cmd.Run(); err != nil {
+		return fmt.Errorf("%s on %s: %w", argv[0], c.Host, err)
+	}
+	return nil
 }

@@ -34,6 +34,14 @@ func TestEmulateDownOfNothing(t *testing.T) {
 	}
 }
 
+// TestEmulateNeedsAFabricAlone: what is run over it may be missing, and need not fit it.
+func TestEmulateNeedsAFabricAlone(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "fabric.yaml")
+	require.NoError(t, os.WriteFile(file, []byte("name: fabric\nfabric: {topology: single, hosts: 2, rate: 1Gbps, loss: {netem: delay 2ms loss 1%}}\n"), 0o600))
+	require.Contains(t, succeed(t, "emulate", "plan", file), "netem limit 100000 delay 2ms loss 1%")
+	require.Contains(t, succeed(t, "emulate", "plan", "incast-8", "--set", "fabric.hosts=4", "--set", "fabric.rate=1Gbps"), "weft.h3")
+}
+
 func TestEmulateRefuses(t *testing.T) {
 	file := emulated(t)
 	for _, c := range []struct{ args, why string }{

@@ -39,11 +39,27 @@ type linkTable struct {
 	first []linkCounts // before the programs
 	last  []linkCounts
 	at    time.Duration
+
+	dilation float64 // seconds of the wall that one of the network takes; rates are the network's
 }
 
-func newLinkTable(ctx context.Context, names []string, read func(ctx context.Context) ([]linkCounts, error)) (*linkTable, error) {
+func newLinkTable(ctx context.Context, names []string, dilation float64, read func(ctx context.Context) ([]linkCounts, error)) (*linkTable, error) {
 	before, err := read(ctx)
-	return &linkTable{names: names, read: read, first: before, last: before}, err
+	return &linkTable{names: names, read: read, first: before, last: before, dilation: dilation}, err
+}
+
+// since says how long programs have run.
+func (t *linkTable) since(wall time.Duration) string {
+	text := wall.Round(10 * time.Millisecond).String()
+	if t.dilation != 1 {
+		text += fmt.Sprintf(" (%v of the network)", t.network(wall).Round(time.Millisecond))
+	}
+	return text
+}
+
+// network is the network's time for a time of the wall.
+func (t *linkTable) network(wall time.Duration) time.Duration {
+	return time.Duration(float64(wall) / t.dilation)
 }
 
 // A linkRow is what one link carried, as results keep it.
@@ -87,10 +103,10 @@ type runRow struct {
 	Source   string   `json:"source"`
 }
 
-func (t *linkTable) rows(since, until []linkCounts) []linkRow {
+func (t *linkTable) rows(before, after []linkCounts) []linkRow {
 	var rows []linkRow
 	for i, name := range t.names {
-		a, b := since[i], until[i]
+		a, b := before[i], after[i]
 		rows = append(rows, linkRow{"link", name, b.Packets - a.Packets, b.Bytes - a.Bytes, b.Dropped - a.Dropped, b.Marked - a.Marked, b.MaxQueued, b.Classes, b.Queued})
 	}
 	sort.SliceStable(rows, func(i, j int) bool { return rows[i].Bytes > rows[j].Bytes })
@@ -106,8 +122,8 @@ func (t *linkTable) show(a *app, now time.Duration) {
 	rows := t.rows(t.last, counts)
 	span := now - t.at
 	t.last, t.at = counts, now
-	fmt.Fprintf(a.stderr, "%v\n", now.Round(100*time.Millisecond))
-	printLinks(a.stderr, rows, span, 8)
+	fmt.Fprintln(a.stderr, t.since(now.Round(100*time.Millisecond)))
+	printLinks(a.stderr, rows, t.network(span), 8)
 }
 
 func printLinks(w io.Writer, rows []linkRow, span time.Duration, most int) {
@@ -171,23 +187,28 @@ func (c *emulateRunCmd) finish(a *app, n *wallNetwork, t *linkTable, span time.D
 			return err
 		}
 	}
-	fmt.Fprintf(a.stderr, "in all, %v:\n", span.Round(10*time.Millisecond))
-	printLinks(a.stderr, rows, span, 16)
+	fmt.Fprintf(a.stderr, "in all, %s:\n", t.since(span))
+	printLinks(a.stderr, rows, t.network(span), 16)
 	printShaped(a.stderr, shaped)
 	fmt.Fprintf(a.stderr, "validity: %v\n", head.Validity)
 	return nil
 }
 
-// printShaped sets beside each other what netems were asked for and what packets met.
+// printShaped sets beside each other what netems were asked for and what packets met, of the links that carried most.
 func printShaped(w io.Writer, all []live.Shaped) {
-	for i, s := range all {
+	var used []live.Shaped
+	for _, s := range all {
+		if s.Packets > 0 {
+			used = append(used, s)
+		}
+	}
+	sort.SliceStable(used, func(i, j int) bool { return used[i].Packets > used[j].Packets })
+	for i, s := range used {
 		if i == 8 {
-			fmt.Fprintf(w, "  ... and %d links with a netem more\n", len(all)-i)
+			fmt.Fprintf(w, "  ... and %d more links with a netem\n", len(used)-i)
 			return
 		}
-		if s.Packets > 0 {
-			fmt.Fprintf(w, "  %-20s delay %.0f us (asked %.0f), loss %.3g %% (asked %.3g), %.1f Mbit/s (at most %.1f)\n",
-				s.Link, s.Delay, s.AskedDelay, 100*s.Loss, 100*s.AskedLoss, s.Rate/1e6, float64(s.AskedRate)/1e6)
-		}
+		fmt.Fprintf(w, "  %-20s delay %.0f us (asked %.0f), loss %.3g %% (asked %.3g), %.1f Mbit/s (at most %.1f)\n",
+			s.Link, s.Delay, s.AskedDelay, 100*s.Loss, 100*s.AskedLoss, s.Rate/1e6, float64(s.AskedRate)/1e6)
 	}
 }

@@ -41,7 +41,7 @@ func (o *onHosts) Decode(ctx *kong.DecodeContext) error {
 
 type emulateRunCmd struct {
 	networkFlags
-	On      onHosts       `help:"Run a command, by the shell, on a host. Repeatable; they begin in this order, and the end of the last one is the end of all." placeholder:"HOST COMMAND"`
+	On      onHosts       `help:"Run a command, by the shell, on a host. Repeatable; they begin in this order, and the end of the one named last is the end of all." placeholder:"HOST COMMAND"`
 	Stagger time.Duration `help:"Between the beginnings of two commands." default:"300ms"`
 	Out     string        `help:"Directory for what the commands say, and the counters of links." default:"out" placeholder:"DIR"`
 	Quiet   bool          `help:"No table of links on standard error while commands run."`
@@ -111,7 +111,7 @@ func (c *emulateRunCmd) play(a *app, n *wallNetwork) error {
 	err := n.begin(a.ctx, c.MTU)
 	var table *linkTable
 	if err == nil {
-		table, err = newLinkTable(a.ctx, n.plan.Links, n.counts)
+		table, err = newLinkTable(a.ctx, n.plan.Links, c.Dilation, n.counts)
 	}
 	if a.ctx.Err() != nil {
 		return c.verdict(a, err)

@@ -55,6 +55,7 @@ var wrong = []struct{ from, to, want string }{
 	{"rate: 400Gbps", "linkDelay: -1us", `x.yaml:2:64: fabric.linkDelay: "-1us" is negative; expected a time of 0 or more`},
 	{"rate: 400Gbps", "linkDelay: 2s", `x.yaml:2:1: fabric: a delay of 2s is longer than a second`},
 	{"rate: 400Gbps", "tiers: 3", `x.yaml:2:53: fabric: unknown field "tiers"; expected one of topology, hosts, rate, linkDelay, switchDelay, oversubscription, tierRates, tierDelays, payloadMTU, linkOverhead, wireBytes, buffer, reroute, routing, classes, loss, samplePeriod, leaves, spines, bundle`},
+	{"rate: 400Gbps", "netem: {loss: 1%}", `x.yaml:2:53: fabric: unknown field "netem"; expected one of topology, hosts, rate, linkDelay, switchDelay, oversubscription, tierRates, tierDelays, payloadMTU, linkOverhead, wireBytes, buffer, reroute, routing, classes, loss, samplePeriod, leaves, spines, bundle`},
 	{"hosts: 16", "hosts: many", `x.yaml:2:38: fabric.hosts: "many" is not a whole number`},
 	{"leaves: 4", "samplePeriod: 1ns", `x.yaml:2:56: fabric.samplePeriod: 1ns is too short; expected 100ns or more, or 0 (as the fabric's round trip says)`},
 	{"hosts: 16", "hosts: 0", `x.yaml:2:38: fabric.hosts: 0 is outside 1 to 1048576`},

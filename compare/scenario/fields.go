@@ -21,6 +21,6 @@ var FabricFields = []param.Param{
 	{Name: "reroute.global", Kind: param.Duration, Default: "10ms", Doc: "until all others do (ours: a routing protocol converges); not scaled"},
 	{Name: "routing", Kind: param.Word, Doc: "how switches spread packets over equal ways (weft list routing); absent: as the protocol says"},
 	{Name: "classes", Kind: param.Word, Doc: "traffic classes of programs (weft emulate): a list of name, dscp (EF, CS3, AF21, 10; or a list; absent: what others leave), priority, weight, and settings of a class (weft list protocols) but trimming; absent: one class; protocols have their own"},
-	{Name: "loss", Kind: param.Word, Doc: "what links lose (random, corrupt, every, burst; links: on some); absent: nothing"},
+	{Name: "loss", Kind: param.Word, Doc: "what links lose (random, corrupt, every, burst, netem: a line of tc; links: on some); absent: nothing"},
 	{Name: "samplePeriod", Kind: param.Duration, Default: "0", Doc: "between samples of queues and links; 0: scales with the base RTT"},
 }

@@ -12,6 +12,8 @@ type Options struct {
 	Set       []string // "path.to.field=value", in order
 	Protocols string   // replaces the protocols: a list of SPECs; "": as they are
 	Seeds     string   // replaces the seeds; "": as they are
+	// FabricOnly leaves aside what is run over the fabric: workload and protocols may be missing, and need not fit it.
+	FabricOnly bool
 }
 
 // Load resolves a built-in scenario or family by name, or the scenarios of a YAML file, which
@@ -87,6 +89,12 @@ func apply(doc *Node, o Options) error {
 		}
 	}
 	doc.titled(plain)
+	if o.FabricOnly {
+		for _, field := range [...]string{"workload", "protocols", "published"} {
+			doc.drop(field)
+		}
+		doc.Put("protocols", &Node{Text: "uet", Where: doc.Where}) // one is needed
+	}
 	if o.Protocols != "" {
 		doc.Put("protocols", &Node{Text: o.Protocols, Where: "--protocols " + o.Protocols})
 	}

@@ -228,13 +228,13 @@ func (r *reader) rest() map[string]string {
 
 // resolve checks the remaining fields against declared parameters.
 func (r *reader) resolve(params []param.Param) param.Values {
-	given := r.rest()
 	names := make([]string, 0, len(params)+len(r.known))
 	names = append(names, r.known...)
 	for _, p := range params {
 		names = append(names, p.Name)
 	}
 	r.unknown(names)
+	given := r.rest()
 	for _, key := range r.node.Keys {
 		if text, ok := given[key]; ok && *r.err == nil {
 			if _, err := param.Resolve(params, map[string]string{key: text}); err != nil {

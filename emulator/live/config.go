@@ -33,7 +33,7 @@ type Config struct {
 	SendBuffer int
 	// ReceiveBuffer is how many datagrams a conn holds for its reader; more are lost, and counted. 0: DefaultReceiveBuffer.
 	ReceiveBuffer int
-	Limits        Limits // of validity; zero fields: DefaultLimits
+	Limits        Limits // of validity; zero fields have the defaults that Limits names
 }
 
 // Defaults.
@@ -96,7 +96,7 @@ func (c Config) withDefaults() (Config, error) {
 	if f.BufferBytes == 0 {
 		f.BufferBytes = roomForAll(f.Classes, int64(len(c.Network.Links)), f.MaxWireBytes)
 	}
-	c.Limits = c.Limits.withDefaults()
+	c.Limits = c.Limits.withDefaults(c.Dilation)
 	return c, nil
 }
 

@@ -12,8 +12,8 @@ import (
 
 // Limits are what a run must keep to be valid.
 type Limits struct {
-	LatenessP50 time.Duration // 0: the constant of that name
-	LatenessP99 time.Duration // 0: the constant of that name
+	LatenessP50 time.Duration // 0: the constant of that name, times the dilation where that is above 1
+	LatenessP99 time.Duration // 0: the same
 	Unread      float64       // share of datagrams that no reader had room for, and share that no relay read in time; 0: 0.1 %
 	Delay       float64       // by which share delays may be longer than asked, in the mean; 0: 10 %
 }
@@ -24,12 +24,15 @@ const (
 	LatenessP99 = time.Millisecond
 )
 
-func (l Limits) withDefaults() Limits {
+// withDefaults counts lateness in the network's time: what is late by 10 ms of the wall is late by 1 ms to a network that takes
+// ten times as long.
+func (l Limits) withDefaults(dilation float64) Limits {
+	scaled := func(d time.Duration) time.Duration { return time.Duration(float64(d) * max(1, dilation)) }
 	if l.LatenessP50 == 0 {
-		l.LatenessP50 = LatenessP50
+		l.LatenessP50 = scaled(LatenessP50)
 	}
 	if l.LatenessP99 == 0 {
-		l.LatenessP99 = LatenessP99
+		l.LatenessP99 = scaled(LatenessP99)
 	}
 	if l.Unread == 0 {
 		l.Unread = 0.001

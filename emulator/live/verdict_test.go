@@ -13,7 +13,7 @@ import (
 func TestVerdicts(t *testing.T) {
 	good := func() Validity {
 		return Validity{
-			Datagrams: 10_000, LatenessP50: 50 * time.Microsecond, LatenessP99: 500 * time.Microsecond, Limits: Limits{}.withDefaults(),
+			Datagrams: 10_000, LatenessP50: 50 * time.Microsecond, LatenessP99: 500 * time.Microsecond, Limits: Limits{}.withDefaults(1),
 			AskedDelay: 10 * time.Millisecond, Delay: 10_500 * time.Microsecond,
 			Shaped: []Shaped{{Link: "a", Packets: 10_000, AskedLoss: 0.01, Loss: 0.0105, AskedRate: 1e6, Rate: 0.9e6, burst: 1}},
 		}
@@ -52,4 +52,10 @@ func TestBurstsAreAsLongAsModelsMakeThem(t *testing.T) {
 func TestLatenessIsPrintedWithThreeDigits(t *testing.T) {
 	v := Validity{Datagrams: 1, LatenessP50: 3157, LatenessP99: 508_927, LatenessMax: 247_857_151}
 	require.Contains(t, v.String(), "late by 3.16µs (p50), 509µs (p99), 248ms (max)")
+}
+
+func TestLatenessCountsInTheNetworksTime(t *testing.T) {
+	require.Equal(t, Limits{time.Millisecond, 10 * time.Millisecond, 0.001, 0.1}, Limits{}.withDefaults(10))
+	require.Equal(t, Limits{100 * time.Microsecond, time.Millisecond, 0.001, 0.1}, Limits{}.withDefaults(0.1))
+	require.Equal(t, 7*time.Millisecond, Limits{LatenessP99: 7 * time.Millisecond}.withDefaults(10).LatenessP99, "what was asked for is not scaled")
 }
