@@ -39,7 +39,8 @@ func TestEmulateNeedsAFabricAlone(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "fabric.yaml")
 	require.NoError(t, os.WriteFile(file, []byte("name: fabric\nfabric: {topology: single, hosts: 2, rate: 1Gbps, loss: {netem: delay 2ms loss 1%}}\n"), 0o600))
 	require.Contains(t, succeed(t, "emulate", "plan", file), "netem limit 100000 delay 2ms loss 1%")
-	require.Contains(t, succeed(t, "emulate", "plan", "incast-8", "--set", "fabric.hosts=4", "--set", "fabric.rate=1Gbps"), "weft.h3")
+	require.NoError(t, os.WriteFile(file, []byte("name: incast\nfabric: {topology: single, hosts: 2, rate: 1Gbps}\nworkload: {kind: incast, degree: 16}\n"), 0o600))
+	require.Contains(t, succeed(t, "emulate", "plan", file), "weft.h1")
 }
 
 func TestEmulateRefuses(t *testing.T) {
