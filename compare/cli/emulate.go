@@ -144,6 +144,9 @@ func (f *networkFlags) raise(a *app, p *netns.Plan) error {
 	if errors.Is(err, context.Canceled) {
 		return errInterrupted
 	}
+	if errors.Is(err, netns.ErrKernel) {
+		return fmt.Errorf("%s; weft emulate run --carrier live does without", oneLine(err.Error()))
+	}
 	if err != nil {
 		return err
 	}

@@ -59,6 +59,8 @@ func (c *emulateRunCmd) choose(a *app, s *scenario.Scenario) (*wallNetwork, erro
 			return n, nil
 		case a.ctx.Err() != nil:
 			return nil, errInterrupted
+		case c.Carrier == "netns" && errors.Is(err, netns.ErrKernel):
+			return nil, fmt.Errorf("%s; --carrier live does without", oneLine(err.Error()))
 		case c.Carrier == "netns":
 			return nil, err
 		}

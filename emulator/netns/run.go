@@ -46,6 +46,9 @@ func do(ctx context.Context, c Command) error {
 	return fmt.Errorf("netns: %s: %w: %s", c, err, said)
 }
 
+// ErrKernel is wrapped by what Probe says of parts of the kernel. The live carrier (package emulator/live) does without them.
+var ErrKernel = errors.New("this kernel has no")
+
 // Probe tells whether a plan can be carried out here, before anything is done: privileges, programs, and parts of the
 // kernel. What is missing is in the error, all of it.
 func (p *Plan) Probe(ctx context.Context) error {
@@ -78,10 +81,14 @@ func (p *Plan) Probe(ctx context.Context) error {
 		}
 		_ = do(ctx, Command{"tc", "-n", probe, "qdisc", "del", "dev", "lo", "root"}) // of the one before
 		if err := do(ctx, append(Command{"tc", "-n", probe, "qdisc", "add", "dev", "lo", "root"}, words...)); err != nil {
-			missing = append(missing, fmt.Errorf("netns: this kernel has no %s: %w", what, err))
+			why := fmt.Errorf("netns: %w %s", ErrKernel, what)
+			if !strings.Contains(err.Error(), "qdisc kind is unknown") {
+				why = fmt.Errorf("%w: %w", why, err)
+			}
+			missing = append(missing, why)
 		}
 	}
-	try(p.needs.netem, "netem (delays, losses), which weft emulate run --carrier live does without", "netem", "delay", "1ms")
+	try(p.needs.netem, "netem (delays, losses)", "netem", "delay", "1ms")
 	try(p.needs.tbf, "tbf (rates)", "tbf", "rate", "10mbit", "burst", "32k", "limit", "100k")
 	try(p.needs.red, "red (marks)", "red", "limit", "400000", "min", "30000", "max", "90000", "avpkt", "1000", "burst", "50", "bandwidth", "10mbit")
 	return errors.Join(missing...)
