@@ -18,16 +18,23 @@ func (c *CarrierCheck) Print(out io.Writer) {
 	for i := range c.Lines {
 		l := &c.Lines[i]
 		fmt.Fprintf(out, "  %-26s", strings.TrimSpace(l.Metric+" "+l.Unit))
-		var apart []string
+		var apart, late []string
 		for at, v := range l.Values {
 			fmt.Fprintf(out, " %19s", l.cell(at, v))
-			if !l.Agrees[at] {
-				apart = append(apart, c.Played[at].Carrier)
+			switch p := &c.Played[at]; {
+			case l.Agrees[at]:
+			case p.Invalid() != "":
+				late = append(late, p.Carrier)
+			default:
+				apart = append(apart, p.Carrier)
 			}
 		}
 		verdict := "agrees"
 		if len(apart) > 0 {
 			verdict = strings.Join(apart, ", ") + " DIFFERS"
+		}
+		if len(late) > 0 {
+			verdict += "; " + strings.Join(late, ", ") + " not judged"
 		}
 		fmt.Fprintf(out, "  %-18s %s\n", l.Tolerance, verdict)
 	}
@@ -103,9 +110,22 @@ func PrintOrder(out io.Writer, checks []CarrierCheck) {
 			if verdict = "; the same order, within 10 %"; !SameOrder(checks, carriers[0], k) {
 				verdict = "; ANOTHER ORDER"
 			}
+			if slices.ContainsFunc(checks, func(c CarrierCheck) bool { return c.invalid(k) }) {
+				verdict = "; INVALID, not judged"
+			}
 		}
 		fmt.Fprintf(out, "%s, %s, by mean completion: %s%s\n", checks[0].Scenario, k, strings.Join(words, " < "), verdict)
 	}
+}
+
+// invalid tells whether a carrier was too late.
+func (c *CarrierCheck) invalid(carrier string) bool {
+	for i := range c.Played {
+		if p := &c.Played[i]; p.Carrier == carrier && p.Invalid() != "" {
+			return true
+		}
+	}
+	return false
 }
 
 // Encode writes a CarrierCheck as one line of JSON, of kind carriers.

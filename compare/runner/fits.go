@@ -74,7 +74,7 @@ func (set *Setting) checkQueues(e *scenario.Entry) error {
 		alpha = set.Scenario.Fabric.Buffer.Alpha
 	}
 	if alpha*float64(buffer) < float64(full) && e.Class.Word("flowControl") == "none" {
-		return fmt.Errorf("fabric.buffer: of %d bytes a queue may hold %g times what is free, less than one full packet of %d bytes, so that none would pass", buffer, alpha, full)
+		return fmt.Errorf("fabric.buffer: of %d bytes a queue may hold %g times what is free, less than one full packet of %d bytes, so that none would pass; expected more in fabric.buffer.perSwitch, which scales with the rate of ports", buffer, alpha, full)
 	}
 	return nil
 }
