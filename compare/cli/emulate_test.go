@@ -37,7 +37,7 @@ func TestEmulateDownOfNothing(t *testing.T) {
 // TestEmulateNeedsAFabricAlone: what is run over it may be missing, and need not fit it.
 func TestEmulateNeedsAFabricAlone(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "fabric.yaml")
-	require.NoError(t, os.WriteFile(file, []byte("name: fabric\nfabric: {topology: single, hosts: 2, rate: 1Gbps, loss: {netem: delay 2ms loss 1%}}\n"), 0o600))
+	require.NoError(t, os.WriteFile(file, []byte("name: fabric\nfabric: {topology: single, hosts: 2, rate: 1Gbps, loss: {netem: delay 2ms loss 1%}}\nfaults: [{at: 5s, link: h0-switch0, kind: down}]\n"), 0o600))
 	require.Contains(t, succeed(t, "emulate", "plan", file), "netem limit 100000 delay 2ms loss 1%")
 	require.NoError(t, os.WriteFile(file, []byte("name: incast\nfabric: {topology: single, hosts: 2, rate: 1Gbps}\nworkload: {kind: incast, degree: 16}\n"), 0o600))
 	require.Contains(t, succeed(t, "emulate", "plan", file), "weft.h1")

@@ -117,7 +117,7 @@ func (p *table) Interval(t *Test, v Interval) {
 			arrow = " to client"
 		}
 	}
-	fmt.Fprintf(p.out, "  %6.2f to %6.2f s: %s, %s op/s%s\n", v.Start.Seconds(), v.End.Seconds(), gbps(v.Bps()), number(perSecond(v.Operations, v.End-v.Start)), arrow)
+	fmt.Fprintf(p.out, "  %6.2f to %6.2f s: %s, %sop/s%s\n", v.Start.Seconds(), v.End.Seconds(), gbps(v.Bps()), number(perSecond(v.Operations, v.End-v.Start)), arrow)
 }
 
 func (p *table) Result(r *Result) {
@@ -194,7 +194,7 @@ func number(v float64) string {
 		unit   float64
 		prefix string
 	}{{1e9, "G"}, {1e6, "M"}, {1e3, "k"}} {
-		if v >= p.unit {
+		if v >= 0.9995*p.unit { // what three digits round up to it
 			return fmt.Sprintf("%.3g %s", v/p.unit, p.prefix)
 		}
 	}

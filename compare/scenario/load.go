@@ -12,7 +12,8 @@ type Options struct {
 	Set       []string // "path.to.field=value", in order
 	Protocols string   // replaces the protocols: a list of SPECs; "": as they are
 	Seeds     string   // replaces the seeds; "": as they are
-	// FabricOnly leaves aside what is run over the fabric: workload and protocols may be missing, and need not fit it.
+	// FabricOnly leaves aside what is run over the fabric, and for how long: workload and protocols may be missing, and need not
+	// fit it.
 	FabricOnly bool
 }
 
@@ -90,10 +91,11 @@ func apply(doc *Node, o Options) error {
 	}
 	doc.titled(plain)
 	if o.FabricOnly {
-		for _, field := range [...]string{"workload", "protocols", "published"} {
+		for _, field := range [...]string{"workload", "protocols", "published", "horizon"} {
 			doc.drop(field)
 		}
 		doc.Put("protocols", &Node{Text: "uet", Where: doc.Where}) // one is needed
+		doc.Put("horizon", &Node{Text: "8640000s", Where: doc.Where}) // faults come when they come
 	}
 	if o.Protocols != "" {
 		doc.Put("protocols", &Node{Text: o.Protocols, Where: "--protocols " + o.Protocols})
