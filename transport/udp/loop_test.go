@@ -1,11 +1,14 @@
 package udp
 
 import (
+	"net/netip"
 	"runtime"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/weft-transport/weft/transport/core"
 )
 
 // TestALoopThatWaitsForItsTurnYieldsNoMore has a goroutine compute where the loop lets others run.
@@ -28,4 +31,43 @@ func TestALoopThatWaitsForItsTurnYieldsNoMore(t *testing.T) {
 	require.NotZero(t, hurries)
 	require.False(t, second)
 	require.True(t, third, "it tries again some day")
+}
+
+// A mute Stack has nothing to do.
+type mute struct{}
+
+func (mute) HandlePacket(core.Time, *core.Packet)             {}
+func (mute) HandleTimeout(core.Time)                          {}
+func (mute) Transmit(core.Time, core.Pull, *core.Packet) bool { return false }
+func (mute) Deadline() core.Time                              { return core.Never }
+
+// TestWhatIsAskedForAfterNewsIsToldOf: who is woken by notify may ask for something before the turn is over. If its event is there at
+// once, notify is called again, though nothing else happens.
+func TestWhatIsAskedForAfterNewsIsToldOf(t *testing.T) {
+	c, err := Listen(Config{Local: []netip.AddrPort{netip.MustParseAddrPort("127.0.0.1:0")}})
+	require.NoError(t, err)
+	require.NoError(t, c.mail.open()) // the test is the loop
+	defer func() {
+		close(c.done)
+		require.NoError(t, c.Close())
+	}()
+	w := c.Waiter()
+	var order []string
+	ask := func(what string) {
+		_, err := c.mail.post(func(core.Time) { order = append(order, what) }, func() {})
+		require.NoError(t, err)
+	}
+	c.stack = mute{}
+	c.notify = func(core.Time) {
+		if order = append(order, "told"); len(order) == 2 {
+			w.Wake()
+			ask("second")
+		}
+	}
+	ask("first")
+	for range 3 {
+		_, ok := c.take(false)
+		require.True(t, ok)
+	}
+	require.Equal(t, []string{"first", "told", "second", "told"}, order)
 }
