@@ -94,7 +94,7 @@ func apply(doc *Node, o Options) error {
 		for _, field := range [...]string{"workload", "protocols", "published", "horizon"} {
 			doc.drop(field)
 		}
-		doc.Put("protocols", &Node{Text: "uet", Where: doc.Where}) // one is needed
+		doc.Put("protocols", &Node{Text: "uet", Where: doc.Where})    // one is needed
 		doc.Put("horizon", &Node{Text: "8640000s", Where: doc.Where}) // faults come when they come
 	}
 	if o.Protocols != "" {
