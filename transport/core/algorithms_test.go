@@ -100,24 +100,28 @@ func TestContextsAreShown(t *testing.T) {
 
 // What hosts take is known where the base RTT is learnt: it is what that begins with.
 func TestControllersHearWhatHostsTake(t *testing.T) {
-	for _, learns := range []bool{false, true} {
+	for _, v := range []struct {
+		learns    bool
+		pair      Time
+		base, min Time
+	}{{false, 0, 7 * us, 0}, {true, 0, 7 * us, 7 * us}, {true, 3 * us, 3 * us, 3 * us}, {true, 9 * us, 9 * us, 9 * us}} {
 		c := base()
-		c.BaseRTT, c.LearnRTT = 7*us, learns
+		c.BaseRTT, c.LearnRTT = 7*us, v.learns
+		c.BaseRTTOf = func(Addr, Addr) Time { return v.pair }
 		var path congestion.Path
 		c.NewController = func(p congestion.Path) congestion.Controller {
-			path = p
+			if path.BaseRTT == 0 {
+				path = p
+			}
 			m, _, err := congestion.Registry.Make("fixed", nil)
 			require.NoError(t, err)
 			return m(p)
 		}
 		p := newPair(t, c, nil)
+		path = congestion.Path{} // the first one for a peer; others follow when the base RTT is known
 		p.send(1)
 		p.run()
-		require.Equal(t, 7*us, path.BaseRTT)
-		if learns {
-			require.Equal(t, 7*us, path.LeastRTT)
-		} else {
-			require.Zero(t, path.LeastRTT)
-		}
+		require.Equal(t, v.base, path.BaseRTT, "%+v", v)
+		require.Equal(t, v.min, path.LeastRTT, "%+v", v)
 	}
 }

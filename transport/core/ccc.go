@@ -64,9 +64,9 @@ func (e *Endpoint) contextTo(peer Addr) uint32 {
 
 // leastRTT is what hosts take, if it is known: round trips that were short by chance would leave too small a window for those
 // that are not.
-func (e *Endpoint) leastRTT() Time {
+func (e *Endpoint) leastRTT(peer Addr) Time {
 	if e.cfg.LearnRTT {
-		return e.cfg.BaseRTT
+		return e.cfg.baseRTT(e.self, peer)
 	}
 	return 0
 }
@@ -75,7 +75,7 @@ func (e *Endpoint) leastRTT() Time {
 func (e *Endpoint) makeAlgorithms(ci uint32) {
 	c := &e.contexts[ci]
 	c.madeFor = c.baseRTT
-	path := congestion.Path{LineRateBps: e.cfg.LineRateBps, BaseRTT: c.baseRTT, LeastRTT: e.leastRTT(), MTU: e.nominalMTU, MSS: int64(e.cfg.PayloadMTU),
+	path := congestion.Path{LineRateBps: e.cfg.LineRateBps, BaseRTT: c.baseRTT, LeastRTT: e.leastRTT(c.peer), MTU: e.nominalMTU, MSS: int64(e.cfg.PayloadMTU),
 		Trimming: e.cfg.Trimming, Seed: splitmix.Mix(e.cfg.Seed ^ splitmix.Mix(uint64(e.self)<<32|uint64(c.peer)))}
 	e.algorithms[ci] = algorithms{
 		e.cfg.NewController(path),
