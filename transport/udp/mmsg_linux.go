@@ -21,7 +21,8 @@ type linux struct {
 	faults faults
 
 	gso, gro, batch, stamps, ecn bool
-	busy                         bool // a socket took no more
+	busy                         bool          // a socket took no more
+	doubt                        syscall.Errno // for which gso is off since the last message; 0: there is none
 
 	in, out  []message
 	inHead   []mmsghdr
@@ -270,6 +271,9 @@ func (s *linux) send(c *Carrier, bursts []burst) int {
 		n, from := s.fill(c, bursts[i:])
 		done, err := s.transmit(from.fd, n)
 		c.stats.SendCalls++
+		if done > 0 {
+			s.doubt = 0
+		}
 		for _, m := range s.out[:max(done, 0)] {
 			c.stats.Bursts[step(m.count)]++
 			bursts[i+m.burst].drop(m.count)
@@ -306,7 +310,7 @@ func (s *linux) refused(c *Carrier, b *burst, err syscall.Errno) {
 	case s.lanes[b.rail][b.lane].disconnect(): // perhaps of an earlier message; if not, it comes again
 		return
 	case (err == unix.EIO || err == unix.EINVAL) && s.gso && b.count > 1:
-		s.gso = false
+		s.gso, s.doubt = false, err
 		s.tell(c)
 		return
 	case (err == unix.ENOSYS || err == unix.EPERM) && s.batch:
@@ -326,6 +330,10 @@ func (s *linux) refused(c *Carrier, b *burst, err syscall.Errno) {
 	}
 	c.stats.Drops[why] += uint64(n)
 	b.drop(n)
+	if err == s.doubt { // it was not that: a blackhole says the same
+		s.gso, s.doubt = true, 0
+		s.tell(c)
+	}
 }
 
 // fill makes messages of the bursts at the front that leave from one socket.
