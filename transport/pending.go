@@ -15,6 +15,7 @@ type pending struct {
 	call   *call
 	queue  *Queue
 	stream *Stream
+	part   span                // of the stream, that a remote write carries
 	then   func(v *core.Event) // of the endpoint itself, for set-up
 	peer   *Peer
 	stage  *stage  // memory that goes back when nobody waits any more
@@ -74,7 +75,7 @@ func (e *Endpoint) finish(i uint32, v *core.Event) {
 	case p.queue != nil:
 		p.queue.push(e, &p, v)
 	case p.stream != nil:
-		p.stream.ended(v)
+		p.stream.ended(v, p.part)
 	case p.then != nil:
 		p.then(v)
 	case p.stage != nil:

@@ -39,6 +39,9 @@ type Stream struct {
 	inKey     uint64
 	remoteKey uint64 // of the peer's in ring
 	gaps      spans  // what has arrived behind a gap
+	credit    uint64 // what the peer has read of ours
+	acked     uint64 // up to where it has acknowledged
+	beyond    spans  // what it has acknowledged behind a gap
 	end       uint64 // position at which the peer's bytes end; endless if not known
 	told      uint64 // credit that the peer was given
 	underWay  int    // remote writes that were made and have not ended
@@ -233,6 +236,9 @@ func (s *Stream) send(now core.Time, all []core.Message) {
 	for i := range all {
 		k := s.endpoint.beginOwn(OpWrite)
 		s.endpoint.pending[k].stream = s
+		if m := &all[i]; m.Data&saidKind == sayBytes {
+			s.endpoint.pending[k].part = span{m.Data, m.Data + m.Length}
+		}
 		all[i].Cookie = s.endpoint.cookie(k)
 		if err := s.endpoint.host.Send(now, all[i]); err != nil {
 			s.endpoint.finish(k, &core.Event{Kind: core.Failed, Err: core.ClosedInError})

@@ -30,9 +30,9 @@ func (s *Stream) arrived(v *core.Event) {
 		s.in.head = s.gaps.add(s.in.head, span{position, position + v.Length})
 	case sayCredit:
 		if position <= s.out.head {
-			s.out.tail = max(s.out.tail, position)
+			s.credit = max(s.credit, position)
 		}
-		s.writing.waiter.Wake()
+		s.reuse()
 		return
 	case sayEnd:
 		s.end = min(s.end, position)
@@ -44,12 +44,25 @@ func (s *Stream) arrived(v *core.Event) {
 	s.reading.waiter.Wake()
 }
 
-// ended is told how a remote write of ours ended.
-func (s *Stream) ended(v *core.Event) {
+// reuse makes room in the out ring of what the peer has read. Its credit may overtake acknowledgements, and be all that comes of
+// them: what is not acknowledged is read again for retransmissions. The caller holds mu.
+func (s *Stream) reuse() {
+	if tail := min(s.credit, s.acked); tail > s.out.tail {
+		s.out.tail = tail
+		s.writing.waiter.Wake()
+	}
+}
+
+// ended is told how a remote write of ours ended, and which bytes it carried.
+func (s *Stream) ended(v *core.Event, part span) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.underWay--
 	s.heard = max(s.heard, v.At)
+	if part.start < part.end {
+		s.acked = s.beyond.add(s.acked, part)
+		s.reuse()
+	}
 	if err := reason(v); err != nil && !s.stopped {
 		if errors.Is(err, ErrRefused) { // it has no such ring: it has come back, or has closed
 			err = ErrReset

@@ -5,6 +5,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"net"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -13,7 +14,9 @@ import (
 	"golang.org/x/net/nettest"
 
 	"github.com/weft-transport/weft/transport"
+	"github.com/weft-transport/weft/transport/core"
 	"github.com/weft-transport/weft/transport/udp"
+	"github.com/weft-transport/weft/transport/wire"
 )
 
 // pipe joins two endpoints by a stream.
@@ -53,6 +56,50 @@ func TestConn(t *testing.T) {
 
 func TestConnInBadWeather(t *testing.T) {
 	nettest.TestConn(t, pipe(func() udp.Config { return udp.Config{Fate: badWeather()} }))
+}
+
+func TestConnInline(t *testing.T) {
+	nettest.TestConn(t, pipe(func() udp.Config { return udp.Config{Fate: badWeather(), Inline: true} }))
+}
+
+// TestARingIsReusedWhenItIsAcknowledged: that the peer has read does not suffice, since retransmissions are read from the ring.
+func TestARingIsReusedWhenItIsAcknowledged(t *testing.T) {
+	var deaf atomic.Bool // the writer hears no acknowledgements, but credit
+	fate := func(p *core.Packet) udp.Fate {
+		kind := wire.Type(p.Header[0] >> 3)
+		return udp.Fate{Drop: deaf.Load() && (kind == wire.TypeAck || kind == wire.TypeAckCC)}
+	}
+	const size = 4 << 10
+	reader, writer := listen(t, transport.Config{StreamBuffer: size}), listen(t, transport.Config{UDP: udp.Config{Fate: fate}})
+	l, err := reader.ListenStream("")
+	require.NoError(t, err)
+	p, err := writer.Dial(t.Context(), reader.Name())
+	require.NoError(t, err)
+	out, err := p.DialStream(t.Context(), "")
+	require.NoError(t, err)
+	in, err := l.Accept()
+	require.NoError(t, err)
+	sent, got := random(2*size), make([]byte, 2*size)
+	deaf.Store(true)
+	_, err = out.Write(sent[:size])
+	require.NoError(t, err)
+	_, err = io.ReadFull(in, got[:size])
+	require.NoError(t, err)
+	written := make(chan error)
+	go func() {
+		_, err := out.Write(sent[size:])
+		written <- err
+	}()
+	select {
+	case <-written:
+		require.Fail(t, "written over what may be sent again")
+	case <-time.After(100 * time.Millisecond):
+	}
+	deaf.Store(false)
+	require.NoError(t, <-written)
+	_, err = io.ReadFull(in, got[size:])
+	require.NoError(t, err)
+	require.True(t, string(sent) == string(got), "other bytes")
 }
 
 // TestStreams moves bytes both ways at once, half closes, and ends.
@@ -106,6 +153,9 @@ func TestStreams(t *testing.T) {
 	t.Run("udp", func(t *testing.T) { overUDP(t, func() udp.Config { return udp.Config{} }, server, client) })
 	t.Run("lossy", func(t *testing.T) {
 		overUDP(t, func() udp.Config { return udp.Config{Fate: badWeather()} }, server, client)
+	})
+	t.Run("inline", func(t *testing.T) {
+		overUDP(t, func() udp.Config { return udp.Config{Fate: badWeather(), Inline: true} }, server, client)
 	})
 	t.Run("virtual", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) { overFabric(t, server, client) })
