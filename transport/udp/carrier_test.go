@@ -170,15 +170,18 @@ func TestECNIsSeenAcross(t *testing.T) {
 
 // TestAnswerLeavesBeforeAcknowledgement looks at the order in the outbox.
 func TestAnswerLeavesBeforeAcknowledgement(t *testing.T) {
-	ack, answer, more := burst{bare: true, tos: 46 << 2, peer: 1}, burst{tos: 2, peer: 2}, burst{tos: 2, peer: 3}
-	empty := burst{bare: true, tos: 2, peer: 4} // a message without bytes: its order counts
-	elsewhere, unmarked := burst{bare: true, tos: 2, port: 7}, burst{bare: true}
+	ack := burst{bare: true, acknowledges: true, tos: 46 << 2, peer: 1}
+	answer, more := burst{tos: 2, peer: 2}, burst{tos: 2, peer: 3}
+	empty := burst{bare: true, tos: 3, peer: 4} // a message without bytes, or what ends a context: its order counts
+	elsewhere, unmarked := burst{bare: true, acknowledges: true, tos: 2, port: 7}, burst{bare: true, acknowledges: true}
+	beside := burst{bare: true, acknowledges: true, tos: 2}
 	for _, v := range []struct{ put, want []burst }{
 		{[]burst{ack, answer}, []burst{answer, ack}},
 		{[]burst{elsewhere, answer}, []burst{answer, elsewhere}},
 		{[]burst{unmarked, answer}, []burst{answer, unmarked}},
 		{[]burst{answer, ack}, []burst{answer, ack}},
 		{[]burst{empty, answer}, []burst{empty, answer}},
+		{[]burst{beside, answer}, []burst{beside, answer}},
 		{[]burst{ack, answer, more}, []burst{ack, answer, more}},
 		{[]burst{ack}, []burst{ack}},
 	} {

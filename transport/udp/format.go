@@ -14,6 +14,8 @@ type Format interface {
 	Port() uint16 // well-known UDP destination port
 	// Split returns the bytes of header and of payload in a datagram; ok is false if it cannot be read.
 	Split(b []byte) (header, payload int, ok bool)
+	// Acknowledges tells whether a packet with that header and no payload says what has arrived, and nothing else.
+	Acknowledges(header []byte) bool
 	// Trailer returns the bytes behind a payload of that length.
 	Trailer(payload int) int
 	// Seal writes the trailer at the end of b, whose bytes are zero. e is valid during the call.
@@ -40,6 +42,11 @@ type UET struct {
 
 func (UET) Proto() core.Proto { return core.ProtoUET }
 func (UET) Port() uint16      { return wire.Port }
+
+func (UET) Acknowledges(header []byte) bool {
+	t := wire.Type(header[0] >> 3)
+	return t == wire.TypeAck || t == wire.TypeAckCC || t == wire.TypeAckCCX
+}
 
 func (u UET) Trailer(int) int { return u.Order.Size() }
 

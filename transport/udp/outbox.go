@@ -17,6 +17,7 @@ type burst struct {
 	rail           uint8
 	tos            uint8
 	bare           bool // without payload
+	acknowledges   bool // and nothing else
 }
 
 // An outbox is datagrams that wait to be sent, written one behind the other. It is sent as soon as it holds about as
@@ -82,10 +83,10 @@ func (c *Carrier) pull(now core.Time) bool {
 }
 
 // payloadFirst lets an answer leave before the acknowledgement of the question, when the outbox holds just these. They
-// leave from different ports, or with different marks, so nobody counts on their order.
+// leave from different ports, or with different marks: else they may be of one queue pair, where order counts.
 func (o *outbox) payloadFirst() {
 	b := o.bursts[o.sent:]
-	if len(b) != 2 || !b[0].bare || b[1].bare || b[0].port == b[1].port && b[0].tos == b[1].tos {
+	if len(b) != 2 || !b[0].acknowledges || b[1].bare || b[0].port == b[1].port && b[0].tos == b[1].tos {
 		return
 	}
 	b[0], b[1] = b[1], b[0]
@@ -131,16 +132,18 @@ func (c *Carrier) put(p *core.Packet, rail int) {
 	if c.cfg.Native {
 		port = p.EV
 	}
+	acknowledges := payload == 0 && header > 0 && c.cfg.Format.Acknowledges(p.Header[:header])
 	if o.extends(length, i, port, uint8(rail), tos) {
 		last := &o.bursts[len(o.bursts)-1]
 		last.length += length
 		last.count++
+		last.acknowledges = last.acknowledges && acknowledges
 	} else {
 		if o.used >= outboxFull {
 			c.flush() // if it cannot go, there is room for more of them
 		}
 		o.bursts = append(o.bursts, burst{offset: o.used, length: length, size: length, count: 1, to: *to, peer: i, port: port,
-			lane: lane, rail: uint8(rail), tos: tos, bare: payload == 0})
+			lane: lane, rail: uint8(rail), tos: tos, bare: payload == 0, acknowledges: acknowledges})
 		c.cfg.ends(&o.ends, rail, &to.ip, false)
 		o.ends.SourcePort, o.ends.DestPort = port, to.port
 	}

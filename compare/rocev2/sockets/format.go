@@ -33,6 +33,9 @@ func (Format) Proto() core.Proto { return core.ProtoRoCE }
 // Port returns 4791.
 func (Format) Port() uint16 { return wire.Port }
 
+// Acknowledges tells whether it is an ACK, and a NAK too.
+func (Format) Acknowledges(header []byte) bool { return wire.Opcode(header[0]) == wire.Acknowledge }
+
 // Trailer returns the bytes of padding and ICRC.
 func (Format) Trailer(payload int) int { return int(rocev2.TrailerBytes(uint32(payload))) }
 
