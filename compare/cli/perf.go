@@ -5,7 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net"
+	"os"
 	"strconv"
 	"strings"
 	"time"
@@ -28,10 +30,22 @@ type perfServerCmd struct {
 	Port  uint16 `short:"p" help:"TCP port of the control connection." default:"4793"`
 	Once  bool   `short:"1" help:"End after one client."`
 	Quiet bool   `help:"No lines about clients on standard error."`
+
+	UntilEOF bool `name:"until-eof" hidden:"" help:"End when standard input does: when whoever started it has gone, even killed."`
 }
 
 func (c *perfServerCmd) Run(a *app) error {
-	s, err := perf.ListenServer(a.ctx, net.JoinHostPort(c.Bind, strconv.Itoa(int(c.Port))))
+	ctx := a.ctx
+	if c.UntilEOF {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithCancel(ctx)
+		defer cancel()
+		go func() {
+			_, _ = io.Copy(io.Discard, os.Stdin)
+			cancel()
+		}()
+	}
+	s, err := perf.ListenServer(ctx, net.JoinHostPort(c.Bind, strconv.Itoa(int(c.Port))))
 	if err != nil {
 		return err
 	}
@@ -39,7 +53,7 @@ func (c *perfServerCmd) Run(a *app) error {
 		s.Log = a.stderr
 		fmt.Fprintf(a.stderr, "listening on %s\n", s.Address())
 	}
-	return s.Serve(a.ctx)
+	return s.Serve(ctx)
 }
 
 // testFlags say what is measured.

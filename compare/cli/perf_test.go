@@ -7,8 +7,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"os"
+	"os/exec"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -146,4 +149,29 @@ func TestPerfCompare(t *testing.T) {
 	status := cli.Run(t.Context(), []string{"perf", "compare", "--protocols", "tcp,congestion=nonesuch", "--rounds", "1", "-n", "1"}, &out, &says)
 	require.Equal(t, cli.Failed, status)
 	require.Contains(t, says.String(), "congestion")
+}
+
+// TestPerfServerEndsWithWhoStartedIt: perf compare holds its server's standard input open, which ends also when it is killed.
+func TestPerfServerEndsWithWhoStartedIt(t *testing.T) {
+	self, err := os.Executable()
+	require.NoError(t, err)
+	server := exec.Command(self, "perf", "server", "--bind", "127.0.0.1", "--port", "0", "--until-eof")
+	server.Env = append(os.Environ(), "WEFT_TEST_COMMAND=1")
+	in, err := server.StdinPipe()
+	require.NoError(t, err)
+	says, err := server.StderrPipe()
+	require.NoError(t, err)
+	require.NoError(t, server.Start())
+	defer server.Process.Kill()
+	line, err := bufio.NewReader(says).ReadString('\n')
+	require.NoError(t, err)
+	require.Contains(t, line, "listening on 127.0.0.1:")
+	require.NoError(t, in.Close())
+	ended := make(chan error, 1)
+	go func() { ended <- server.Wait() }()
+	select {
+	case <-ended:
+	case <-time.After(time.Minute):
+		require.Fail(t, "it goes on")
+	}
 }

@@ -39,6 +39,8 @@ processor time, packets dropped by the ends themselves, rounds that differ widel
 
 On loopback and veth a burst or a long TCP segment crosses as one; on a real network, and on wire and nic, it is cut into packets.
 
+What a killed perf compare leaves of namespaces, "weft emulate down --name NAME" takes away; of a name that is not there it says which are.
+
 With several losses a last table says how much of its rate under the first each protocol keeps under the others, round by round.
 
 JSON Lines, kind first: perf_result for each run, perf_comparison for each protocol at the end.`

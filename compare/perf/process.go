@@ -29,9 +29,12 @@ const startTime = 20 * time.Second
 
 // Start starts the server.
 func (p *Processes) Start(ctx context.Context) error {
-	args := append(p.Server[1:len(p.Server):len(p.Server)], "perf", "server", "--bind", p.Address, "--port", "0")
+	args := append(p.Server[1:len(p.Server):len(p.Server)], "perf", "server", "--bind", p.Address, "--port", "0", "--until-eof")
 	p.server = exec.CommandContext(ctx, p.Server[0], args...)
 	p.server.Cancel, p.server.WaitDelay = func() error { return p.server.Process.Kill() }, time.Second
+	if _, err := p.server.StdinPipe(); err != nil { // it ends when we do, however that is
+		return fmt.Errorf("server: %w", err)
+	}
 	lines, into := io.Pipe()
 	p.server.Stderr = into
 	if err := p.server.Start(); err != nil {
