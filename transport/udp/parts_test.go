@@ -323,3 +323,13 @@ func FuzzSplit(f *testing.F) {
 		require.True(t, u.Intact(&e, b))
 	})
 }
+
+// TestPeersAreUnicast: everybody and nobody are no peers.
+func TestPeersAreUnicast(t *testing.T) {
+	e := openRaw(t, "127.0.0.1", nil)
+	for _, name := range []string{"0.0.0.0", "255.255.255.255", "224.0.0.1", "[::ffff:255.255.255.255]:7000", "[::]:7000", "ff02::1"} {
+		_, err := e.Resolve(name)
+		require.ErrorIs(t, err, ErrAddress, name)
+		require.ErrorContains(t, err, "expected a unicast address", name)
+	}
+}

@@ -261,6 +261,8 @@ func (c *Carrier) Forget(a core.Addr) {
 	}
 }
 
+var broadcast = netip.AddrFrom4([4]byte{255, 255, 255, 255})
+
 // addPeer makes an endpoint known under an address, 0 for the one that follows from addrs[0]: one IP address
 // for each of its rails, in the order of ours. A known peer is completed.
 func (c *Carrier) addPeer(a core.Addr, addrs []netip.AddrPort) (core.Addr, error) {
@@ -271,7 +273,7 @@ func (c *Carrier) addPeer(a core.Addr, addrs []netip.AddrPort) (core.Addr, error
 		if ap.Port() == 0 {
 			addrs[k] = netip.AddrPortFrom(ap.Addr(), c.ports.wellKnown)
 		}
-		if ip := ap.Addr(); !ip.IsValid() || ip.IsUnspecified() || ip.IsMulticast() {
+		if ip := ap.Addr().Unmap(); !ip.IsValid() || ip.IsUnspecified() || ip.IsMulticast() || ip == broadcast {
 			return 0, fmt.Errorf("udp: peer %v: %w; expected a unicast address", ap, ErrAddress)
 		}
 	}
