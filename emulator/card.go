@@ -2,6 +2,7 @@ package emulator
 
 import (
 	"encoding/binary"
+	"math"
 
 	"github.com/weft-transport/weft/transport/core"
 	"github.com/weft-transport/weft/transport/splitmix"
@@ -91,10 +92,16 @@ func (f *Fabric) inject(h int, link int32, i uint32, pkt *core.Packet) {
 		f.packets.free(i)
 		return
 	}
+	size := max(pkt.Bytes()+f.attach(pkt)+f.cfg.LinkOverhead, f.cfg.MinWireBytes)
+	if size > math.MaxUint16 {
+		f.fail("host %d sends %d bytes on the wire to %d in one packet; expected at most %d", h, size, pkt.To, f.cfg.MaxWireBytes)
+		f.packets.free(i)
+		return
+	}
 	r := &f.packets.records[i]
 	r.dst, r.leaf = uint32(pkt.To), f.routing.leafOf[pkt.To]
 	r.hash = uint32(splitmix.Mix(uint64(pkt.From)<<40 ^ uint64(pkt.To)<<20 ^ uint64(pkt.EV) ^ uint64(pkt.Proto)<<17))
-	r.size = uint16(max(pkt.Bytes()+f.attach(pkt)+f.cfg.LinkOverhead, f.cfg.MinWireBytes))
+	r.size = uint16(size)
 	r.class = uint8(pkt.Class)
 	r.flags = pkt.Flags & core.Trimmable
 	if pkt.ECN != core.NotECT {

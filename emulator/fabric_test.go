@@ -431,6 +431,25 @@ func TestNewRefuses(t *testing.T) {
 	require.ErrorContains(t, err, "lossless classes need")
 }
 
+// What a host may not send ends the run, with who sent what.
+func TestPacketsThatCannotBeSent(t *testing.T) {
+	for want, spoil := range map[string]func(*sender){
+		"host 1 sends from 1 to 2 in class 5; expected itself, and hosts below 4 and classes below 1": func(s *sender) { s.class = 5 },
+		"host 1 sends from 1 to 9 in class 0; expected itself, and hosts below 4 and classes below 1": func(s *sender) { s.to = 9 },
+		"host 1 sends from 3 to 2 in class 0; expected itself, and hosts below 4 and classes below 1": func(s *sender) { s.self = 3 },
+		"host 1 sends 70012 bytes on the wire to 2 in one packet; expected at most 4160":              func(s *sender) { s.payload = 70_000 },
+	} {
+		f, err := New(build(t, "single", nil, Spec{Hosts: 4, RateBps: 100e9, LinkDelay: us}), Config{Classes: onlyData()})
+		require.NoError(t, err)
+		s := attachSenders(f)[1]
+		s.to, s.count = 2, 1
+		spoil(s)
+		f.Wake(1)
+		require.EqualError(t, f.Run(context.Background(), Never), "at 0ps: "+want)
+		require.NoError(t, f.Audit(), "the packet is back")
+	}
+}
+
 // BenchmarkPermutation measures the fabric alone: 1024 hosts, a window of 54 packets, one
 // acknowledgement for four packets.
 func BenchmarkPermutation(b *testing.B) {
