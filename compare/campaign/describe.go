@@ -7,8 +7,6 @@ import (
 	"github.com/weft-transport/weft/compare/report"
 	"github.com/weft-transport/weft/compare/runner"
 	"github.com/weft-transport/weft/compare/scenario"
-	"github.com/weft-transport/weft/compare/workload"
-	"github.com/weft-transport/weft/emulator"
 	"github.com/weft-transport/weft/transport/instant"
 )
 
@@ -80,56 +78,6 @@ func fabricLine(set *runner.Setting) string {
 	}
 	parts = append(parts, set.Notes...)
 	return strings.Join(parts, ", ")
-}
-
-// idealJob is what the bytes of the busiest host take between two hosts that are far apart, by the traffic
-// of the first seed; or those of a host of the busiest leaf, where its uplinks are oversubscribed.
-func idealJob(set *runner.Setting) *float64 {
-	s := set.Scenario
-	plan, err := s.Plan(s.Fixed.Derive(s.Seeds.List[0]), set.BaseRTT, set.BDP)
-	if err != nil {
-		return nil
-	}
-	sent, got := make([]uint64, s.Fabric.Network.Hosts), make([]uint64, s.Fabric.Network.Hosts)
-	most := uint64(0)
-	for _, f := range plan.Flows {
-		sent[f.Src] += f.Bytes
-		got[f.Dst] += f.Bytes
-		most = max(most, sent[f.Src], got[f.Dst])
-	}
-	most = max(most, oversubscribed(&s.Fabric, plan.Flows))
-	_, at := set.Ideal(0, s.Fabric.Network.Hosts-1, most)
-	ns := at.Nanoseconds()
-	return &ns
-}
-
-// oversubscribed returns what a host would send in the time that the busiest leaf takes to send or to receive through uplinks that are
-// slower than its hosts; 0: they are not.
-func oversubscribed(f *scenario.Fabric, flows []workload.Flow) (most uint64) {
-	ruler, err := emulator.NewRuler(f.Network)
-	if err != nil || f.Spec.Oversubscription <= 1 {
-		return 0
-	}
-	up, down, hosts := map[int]uint64{}, map[int]uint64{}, map[int]uint64{}
-	leaf := make([]int, f.Network.Hosts) // its first host stands for it
-	for h := range leaf {
-		for leaf[h] < h && ruler.Hops(leaf[h], h) > 2 {
-			leaf[h]++
-		}
-		hosts[leaf[h]]++
-	}
-	for i := range flows {
-		from, to := leaf[flows[i].Src], leaf[flows[i].Dst]
-		if from == to {
-			continue
-		}
-		up[from] += flows[i].Bytes
-		down[to] += flows[i].Bytes
-		for _, bytes := range []uint64{up[from] / hosts[from], down[to] / hosts[to]} {
-			most = max(most, uint64(float64(bytes)*f.Spec.Oversubscription))
-		}
-	}
-	return most
 }
 
 func orNever(t instant.Time) string {

@@ -45,7 +45,7 @@ type ScenarioInfo struct {
 	// Column heads the scenario in the table of its family, whose rows are protocols and whose cells are job times
 	// over IdealJob; "" is in no such table.
 	Column string `json:"column,omitempty"`
-	// IdealJob is what the host with the most to send or to receive would take alone, in ns; nil: unknown.
+	// IdealJob is the least that the flows which the scenario is about can take, by what its busiest link has to carry, in ns; nil: unknown.
 	IdealJob *float64 `json:"ideal_job_ns,omitempty"`
 	// Also names further tables of the family: jain, lost, queue, beside, spurious.
 	Also []string `json:"also,omitempty"`

@@ -27,7 +27,7 @@ type gridMeasure struct {
 const (
 	unfinished  = "unfinished"
 	gridName    = "job time over ideal"
-	gridCaption = "Job time over the ideal one (what the busiest host's bytes take on an idle, whole fabric), geometric mean over seeds; 1 is perfect, lower is better. The darkest colour is twice the ideal time and more; unfin.: not all flows finished."
+	gridCaption = "Job time over the ideal one (the least that the busiest link takes for the flows of the column on an idle, whole fabric, with the way there and back), geometric mean over seeds; 1 is perfect, lower is better. The darkest colour is twice the ideal time and more; unfin.: not all flows finished."
 )
 
 // gridMeasures are the tables that a family may have, by the words of ScenarioInfo.Also; "" is the one that each has.

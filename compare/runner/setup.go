@@ -97,13 +97,28 @@ func (set *Setting) check(e *scenario.Entry) error {
 // Ideal returns the completion time of a flow that has the network for itself and sends at the
 // rate of the slowest link of its way: until the last byte is there, and until the sender knows.
 func (set *Setting) Ideal(src, dst int, bytes uint64) (receiver, sender instant.Time) {
-	mtu := uint64(set.Scenario.Fabric.PayloadMTU)
-	packets := max(1, (bytes+mtu-1)/mtu)
-	last := int64(bytes-(packets-1)*mtu) + set.wireFull - int64(mtu)
+	packets, last := set.packets(bytes)
 	rate := set.ruler.Rate(src, dst)
 	ahead := float64(packets-1) * float64(set.wireFull) * 8 / float64(rate) * float64(instant.Second)
 	receiver = instant.Time(ahead) + set.ruler.OneWay(src, dst, last)
 	return receiver, receiver + set.ruler.OneWay(dst, src, set.wireAck)
+}
+
+// Parts returns what a flow takes at least, as Ideal reckons it: on a link of its host's rate, all packets one behind the other,
+// and for the rest of the way of its last packet and of the answer.
+func (set *Setting) Parts(src, dst int, bytes uint64) (own, rest instant.Time) {
+	packets, last := set.packets(bytes)
+	rate := set.Scenario.Fabric.LineRateBps()
+	end := emulator.Serialisation(last, rate)
+	own = instant.Time(float64(packets-1)*float64(set.wireFull)*8/float64(rate)*float64(instant.Second)) + end
+	return own, set.ruler.OneWay(src, dst, last) - end + set.ruler.OneWay(dst, src, set.wireAck)
+}
+
+// packets returns how many there are of a flow, and the bytes of the last on the wire.
+func (set *Setting) packets(bytes uint64) (n uint64, last int64) {
+	mtu := uint64(set.Scenario.Fabric.PayloadMTU)
+	n = max(1, (bytes+mtu-1)/mtu)
+	return n, int64(bytes-(n-1)*mtu) + set.wireFull - int64(mtu)
 }
 
 // overhead returns the bytes that a packet of a protocol occupies beside what its Stack made: link,
