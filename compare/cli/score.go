@@ -64,7 +64,7 @@ func (c *scoreCmd) Run(a *app) error {
 
 func (c *scoreCmd) write(a *app, card *score.Card, spent time.Duration) error {
 	if !c.JSON {
-		if err := card.Table(a.stdout); err != nil {
+		if err := card.Table(a.stdout, tableWidth(a.stdout)); err != nil {
 			return err
 		}
 		_, err := fmt.Fprintf(a.stdout, "%d algorithms in %v\n", len(card.Rows), spent.Round(100*time.Millisecond))

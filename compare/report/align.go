@@ -133,8 +133,10 @@ func (t *textTable) folded(width int) []int {
 	full := t.widths()
 	widths := make([]int, len(full))
 	for i := range t.columns {
-		for _, word := range strings.Fields(t.columns[i].head) {
-			widths[i] = max(widths[i], cells(word))
+		head := t.columns[i].head
+		margin := len(head) - len(strings.TrimLeft(head, " "))
+		for _, word := range strings.Fields(head) {
+			widths[i] = max(widths[i], margin+cells(word))
 		}
 		for _, r := range t.rows {
 			widths[i] = max(widths[i], cells(r[i]))

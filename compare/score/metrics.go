@@ -18,14 +18,14 @@ type Metric struct {
 
 // Metrics are all columns, in their order.
 var Metrics = []Metric{
-	{"permutation", "permutation", "completion of the last flow over its ideal", true, "score-permutation", slowest},
+	{"permutation", "perm.", "permutation: completion of the last flow over its ideal", true, "score-permutation", slowest},
 	{"incast_8", "incast 8", "time until all eight are done, over that of a last link which is never idle", true, "score-incast-8", whole},
 	{"incast_32", "incast 32", "the same with 32 senders", true, "score-incast-32", group("incast", whole)},
 	{"victim", "victim", "completion of a flow beside that incast, with which it shares no bottleneck, over its ideal", true, "score-incast-32", group("victim", slowest)},
 	{"jain", "Jain", "fairness of four long flows into one host: 1 is even", false, "score-fair", func(r *compare.Run) *float64 { return r.Goodput.Jain }},
 	{"converged_us", "conv. us", "package bottleneck, setup join: after the last of four flows joined, until the shares are even and stay so; - is never", false, "", nil},
 	{"loss", "loss", "as permutation, with one packet in 1024 lost on every link", true, "score-loss", slowest},
-	{"degraded", "degraded", "as permutation, with one uplink at half its rate", true, "score-degraded", slowest},
+	{"degraded", "slow link", "as permutation, with one uplink at half its rate", true, "score-degraded", slowest},
 	{"queue_peak_bytes", "queue KB", "longest queue in the permutation", false, "score-permutation", func(r *compare.Run) *float64 { return &r.QueueBytes.Max }},
 	{"gone", "gone %", "data packets trimmed or dropped in the incast of 32, of those sent", false, "score-incast-32", func(r *compare.Run) *float64 { v := 100 * r.LossEndToEnd; return &v }},
 }

@@ -4,49 +4,68 @@ import (
 	"fmt"
 	"io"
 	"strings"
+
+	"github.com/weft-transport/weft/compare/report"
 )
 
-// Table prints the card. The tested algorithm has an arrow.
-func (c *Card) Table(w io.Writer) error {
-	rows := [][]string{{"", c.Kind, "overall"}}
-	for _, m := range c.metrics() {
-		rows[0] = append(rows[0], m.Title)
+// Table prints the card, at most width wide (but no narrower than report.Narrow): where columns find no room, headings are folded,
+// and then columns go below, beside the names once more. 0: report.Wide. The tested algorithm has an arrow.
+func (c *Card) Table(w io.Writer, width int) error {
+	if width == 0 {
+		width = report.Wide
 	}
+	width = max(width, report.Narrow)
+	const margin = "  " // of the arrow; it takes the place of the table's own
+	heads := []string{margin + c.Kind, "overall"}
+	for _, m := range c.metrics() {
+		heads = append(heads, m.Title)
+	}
+	table := report.NewColumns(heads...)
 	unfinished := false
 	for i := range c.Rows {
 		r := &c.Rows[i]
-		mark := ""
+		name := margin + r.Algorithm
 		if r.Tested {
-			mark = ">"
+			name = "> " + r.Algorithm
 		}
-		cells := []string{mark, r.Algorithm, number("overall", r.Overall)}
+		cells := []string{name, number("overall", r.Overall)}
 		for _, m := range c.metrics() {
 			cells = append(cells, number(m.Key, r.Values[m.Key]))
 		}
+		table.Add(cells...)
 		if r.Unfinished > 0 {
 			unfinished = true
-			cells = append(cells, fmt.Sprintf("(%d flows unfinished)", r.Unfinished))
+			table.Note(fmt.Sprintf("%d flows unfinished", r.Unfinished))
 		}
-		rows = append(rows, cells)
 	}
-	if err := align(w, rows); err != nil {
-		return err
+	lines := table.Lines(width + len(margin))
+	for i := range lines {
+		lines[i] = strings.TrimPrefix(lines[i], margin)
 	}
-	fmt.Fprintf(w, "\noverall      geometric mean of the columns with *, each over the best of its column: 1.00 is best everywhere\n")
+	lines = append(append(lines, ""), explained("overall", "geometric mean of the columns with *, each over the best of its column: 1.00 is best everywhere", width)...)
 	for _, m := range c.metrics() {
 		star := ""
 		if m.Overall {
 			star = " *"
 		}
-		fmt.Fprintf(w, "%-12s %s%s\n", m.Title, m.Doc, star)
+		lines = append(lines, explained(m.Title, m.Doc+star, width)...)
 	}
 	if unfinished {
-		fmt.Fprintln(w, "Figures of scenarios in which a flow did not finish are withheld.")
+		lines = append(lines, "Figures of scenarios in which a flow did not finish are withheld.")
 	}
 	for _, left := range c.Left {
-		fmt.Fprintf(w, "left out: %s\n", left)
+		lines = append(lines, report.Wrap("left out: "+left, width, "")...)
 	}
-	return nil
+	_, err := io.WriteString(w, strings.Join(lines, "\n")+"\n")
+	return err
+}
+
+// explained is what a column means.
+func explained(title, doc string, width int) []string {
+	const indent = 11
+	lines := report.Wrap(doc, width, strings.Repeat(" ", indent))
+	lines[0] = fmt.Sprintf("%-*s", indent, title) + lines[0][indent:]
+	return lines
 }
 
 // metrics leaves out what sprayers cannot have.
@@ -72,31 +91,4 @@ func number(key string, v *float64) string {
 		return fmt.Sprintf("%.3f", *v)
 	}
 	return fmt.Sprintf("%.2f", *v)
-}
-
-// align writes columns, names to the left and figures to the right.
-func align(w io.Writer, rows [][]string) error {
-	width := make([]int, len(rows[0]))
-	for _, cells := range rows {
-		for i, cell := range cells[:min(len(cells), len(width))] {
-			width[i] = max(width[i], len(cell))
-		}
-	}
-	for _, cells := range rows {
-		var line strings.Builder
-		for i, cell := range cells {
-			switch {
-			case i >= len(width):
-				line.WriteString("  " + cell)
-			case i < 2:
-				fmt.Fprintf(&line, "%-*s ", width[i], cell)
-			default:
-				fmt.Fprintf(&line, "  %*s", width[i], cell)
-			}
-		}
-		if _, err := fmt.Fprintln(w, strings.TrimRight(line.String(), " ")); err != nil {
-			return err
-		}
-	}
-	return nil
 }
