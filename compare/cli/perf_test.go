@@ -108,6 +108,8 @@ func TestPerfUsage(t *testing.T) {
 		{[]string{"compare", "--baseline", "rdma"}, `--baseline rdma: expected one of the protocols`},
 		{[]string{"compare", "--network", "paths", "--rate", "fast"}, `--rate: `},
 		{[]string{"compare", "--network", "paths", "--queue", "1bdp"}, `--queue: `},
+		{[]string{"compare", "--network", "paths", "--host-rate", "fast"}, `--host-rate: `},
+		{[]string{"compare", "--network", "nic", "--host-rate", "1Gbps"}, `--host-rate: only with --network paths`},
 		{[]string{"compare", "--network", "paths", "--paths", "0"}, `--paths 0: expected 1 to 64`},
 		{[]string{"compare", "--loss", "1%"}, `--loss, --delay, --reorder, --duplicate: not with `},
 	} {

@@ -19,7 +19,7 @@ type perfCompareCmd struct {
 	MTU       int    `name:"mtu" help:"MTU of the veth pair, or the paths; 9000, or 1500, by default." placeholder:"BYTES"`
 	Paths     int    `help:"Paths of --network paths." default:"4"`
 	Rate      string `help:"Rate of every path of --network paths." default:"200Mbps" placeholder:"RATE"`
-	HostRate  string `help:"Rate of the hosts' own links, which all paths share; as of every path by default." placeholder:"RATE"`
+	HostRate  string `help:"Rate of the hosts' own links of --network paths, which all paths share; as of every path by default." placeholder:"RATE"`
 	Queue     string `help:"Room of every port of --network paths." default:"256KiB" placeholder:"BYTES"`
 	testFlags
 	JSON  bool `name:"json" short:"J" help:"Write JSON Lines to standard output, and nothing else there."`
@@ -123,6 +123,9 @@ func (c *perfCompareCmd) plan() (plan perf.Plan, paths perf.PathsConfig, err err
 	}
 	for _, s := range specs {
 		plan.Protocols = append(plan.Protocols, s.String())
+	}
+	if c.HostRate != "" && c.Network != "paths" {
+		return plan, paths, fmt.Errorf("--host-rate: only with --network paths, not %s", c.Network)
 	}
 	if c.MTU == 0 {
 		if c.MTU = 9000; c.Network == "paths" {
