@@ -6,5 +6,6 @@ import "syscall"
 type faults struct {
 	gso, gro, mmsg syscall.Errno
 	busy           syscall.Errno // the first send only
+	all            syscall.Errno // every send
 	short          int           // messages that a call takes at most; 0: as many as it likes
 }

@@ -22,7 +22,7 @@ type linux struct {
 
 	gso, gro, batch, stamps, ecn bool
 	busy                         bool          // a socket took no more
-	doubt                        syscall.Errno // for which gso is off since the last message; 0: there is none
+	doubt                        syscall.Errno // for which gso or batch is off since the last message; 0: there is none
 
 	in, out  []message
 	inHead   []mmsghdr
@@ -315,6 +315,7 @@ func (s *linux) refused(c *Carrier, b *burst, err syscall.Errno) {
 		return
 	case (err == unix.ENOSYS || err == unix.EPERM) && s.batch:
 		s.single(c)
+		s.doubt = err
 		return
 	}
 	n := 1
@@ -330,10 +331,21 @@ func (s *linux) refused(c *Carrier, b *burst, err syscall.Errno) {
 	}
 	c.stats.Drops[why] += uint64(n)
 	b.drop(n)
-	if err == s.doubt { // it was not that: a blackhole says the same
-		s.gso, s.doubt = true, 0
-		s.tell(c)
+	if err == s.doubt {
+		s.reinstate(c, err)
 	}
+}
+
+// reinstate switches on again what was switched off for an error that a message has without it too: a blackhole says EINVAL,
+// a firewall EPERM.
+func (s *linux) reinstate(c *Carrier, err syscall.Errno) {
+	s.doubt = 0
+	if err == unix.EIO || err == unix.EINVAL {
+		s.gso = true
+	} else {
+		s.batch, s.inHead, s.outHead = true, s.inHead[:len(s.in)], s.outHead[:len(s.out)]
+	}
+	s.tell(c)
 }
 
 // fill makes messages of the bursts at the front that leave from one socket.
@@ -430,6 +442,8 @@ func (f *faults) of(s *linux, n int) syscall.Errno {
 		err := f.busy
 		f.busy = 0
 		return err
+	case f.all != 0:
+		return f.all
 	case f.mmsg != 0 && s.batch:
 		return f.mmsg
 	case f.gso != 0 && s.gso:
