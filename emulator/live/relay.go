@@ -136,6 +136,7 @@ func (r *Relay) Close() error {
 	r.mu.Unlock()
 	r.exit.close()
 	err := r.outer.close()
+	r.fabric.leave(r)
 	r.all.Wait()
 	return err
 }

@@ -20,12 +20,14 @@ func newSleeper() (*sleeper, error) {
 
 // prepare is called on the thread that sleeps. Where the system lets it (CAP_SYS_NICE), and there is another processor for
 // the programs, the thread goes ahead of all others that are not real-time ones either: it is the clock.
-func (*sleeper) prepare() {
+func (*sleeper) prepare() (ahead bool) {
 	first := unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: unix.SCHED_FIFO, Priority: 1, Flags: unix.SCHED_FLAG_RESET_ON_FORK}
-	if runtime.NumCPU() == 1 || unix.SchedSetAttr(0, &first, 0) != nil {
+	ahead = runtime.NumCPU() > 1 && unix.SchedSetAttr(0, &first, 0) == nil
+	if !ahead {
 		_ = unix.Setpriority(unix.PRIO_PROCESS, 0, -15) // of this thread
 	}
 	_ = unix.Prctl(unix.PR_SET_TIMERSLACK, 1, 0, 0, 0) // without it sleeps are 50 us longer, and that is measured
+	return ahead
 }
 
 // sleep keeps the thread's place among those that run Go when it is short: else others could take it, and, stopped by the

@@ -14,7 +14,7 @@ func newSleeper() (*sleeper, error) {
 	return &sleeper{time.NewTimer(time.Hour), make(chan struct{}, 1)}, nil
 }
 
-func (*sleeper) prepare() {}
+func (*sleeper) prepare() (ahead bool) { return false }
 
 func (s *sleeper) sleep(d time.Duration) {
 	s.timer.Reset(d)

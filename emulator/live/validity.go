@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"runtime"
+	"slices"
 	"strings"
 	"time"
 
@@ -209,9 +210,9 @@ func (f *Fabric) Validity() Validity {
 }
 
 // overflow is that of all relays there were.
-func (f *Fabric) overflow() (n uint64) {
+func (f *Fabric) overflow() uint64 {
 	f.mu.Lock()
-	relays := f.relays
+	relays, n := slices.Clone(f.relays), f.missed
 	f.mu.Unlock()
 	for _, r := range relays { // whose lock goes before the fabric's
 		n += r.Overflow()
