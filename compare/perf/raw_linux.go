@@ -337,7 +337,7 @@ func (s *rawSocket) poller(spin time.Duration, waits bool) func(fd uintptr) bool
 	return func(fd uintptr) bool {
 		var start time.Time
 		for {
-			n, _, errno := syscall.RawSyscall6(syscall.SYS_RECVFROM, fd, uintptr(unsafe.Pointer(unsafe.SliceData(s.b))), uintptr(len(s.b)), syscall.MSG_DONTWAIT, 0, 0)
+			n, _, errno := syscall.RawSyscall6(unix.SYS_RECVFROM, fd, uintptr(unsafe.Pointer(unsafe.SliceData(s.b))), uintptr(len(s.b)), syscall.MSG_DONTWAIT, 0, 0)
 			if errno == 0 {
 				s.n, s.err = int(n), nil
 				return true

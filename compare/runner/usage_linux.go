@@ -21,5 +21,5 @@ func peakRSS() int64 {
 	if syscall.Getrusage(syscall.RUSAGE_SELF, &u) != nil {
 		return 0
 	}
-	return u.Maxrss * 1024
+	return int64(u.Maxrss) * 1024
 }

@@ -65,7 +65,7 @@ func (d dice) uet() (text, control string) {
 		s.set("count", "wire")
 	}
 	if d.chance(0.25) {
-		s.set("startPSN", uint32(1<<32-d.between(1, 60)))
+		s.set("startPSN", -uint32(d.between(1, 60)))
 	}
 	d.class(s, control)
 	return s.String(), control

@@ -97,7 +97,7 @@ func (e *Endpoint) RegisterRegion(r Region) (buffer uint32, key uint64, err erro
 			key |= IdempotentKey
 		}
 	}
-	if r.Later < 0 || r.Later > math.MaxUint32 || r.Later > 0 && r.Bytes != nil {
+	if r.Later < 0 || int64(r.Later) > math.MaxUint32 || r.Later > 0 && r.Bytes != nil {
 		return 0, 0, fmt.Errorf("core: register %d bytes for later: %w", r.Later, ErrBuffer)
 	}
 	if key&IdempotentKey != 0 != (r.Access&Idempotent != 0) {

@@ -173,3 +173,11 @@ func TestModelAgreesWithStoredKernel(t *testing.T) {
 	}
 	require.NotZero(t, read)
 }
+
+// withLimit gives a line room for what waits, unless it says itself how much there is.
+func withLimit(line string) string {
+	if strings.Contains(line, "limit") {
+		return line
+	}
+	return line + " limit 200000"
+}

@@ -60,14 +60,6 @@ func TestInGuest(t *testing.T) {
 	fmt.Println("all figures are here")
 }
 
-// withLimit gives a line room for what waits, unless it says itself how much there is.
-func withLimit(line string) string {
-	if strings.Contains(line, "limit") {
-		return line
-	}
-	return line + " limit 200000"
-}
-
 // A probe is two namespaces, a and b, joined by a cable, and a packet socket at each end.
 type probe struct {
 	t               *testing.T
