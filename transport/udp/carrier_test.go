@@ -3,6 +3,7 @@ package udp
 import (
 	"fmt"
 	"math/rand/v2"
+	"net/netip"
 	"syscall"
 	"testing"
 
@@ -260,4 +261,38 @@ func TestRails(t *testing.T) {
 	}
 	require.Equal(t, 1, b.stats(t).Peers)
 	require.Equal(t, b.Local()[0].String(), a.Name(to))
+}
+
+// anyRail is a Stack that sends on whatever rail may.
+type anyRail struct{ *rawEnd }
+
+func (s anyRail) Transmit(now core.Time, pull core.Pull, p *core.Packet) bool {
+	if len(s.ports) > 0 {
+		s.ports[0] = pull.Port
+	}
+	if !s.rawEnd.Transmit(now, pull, p) {
+		return false
+	}
+	p.EV = uint16(pull.Port) // tells where it left
+	return true
+}
+
+// TestRailsShare sends more than a burst: every rail has its turn.
+func TestRailsShare(t *testing.T) {
+	c := Config{Local: []netip.AddrPort{at("127.0.0.1", 0), at("127.0.0.1", 0)}, Lanes: 8, Run: 4}
+	c.Local[1] = at("127.0.0.2", 0)
+	k, err := Listen(c)
+	if err != nil {
+		t.Skip(err) // a loopback interface with one address
+	}
+	a := &rawEnd{Carrier: k, got: make(chan core.Packet, 1000), wake: core.Never, t: t}
+	t.Cleanup(func() { require.NoError(t, k.Close()) })
+	require.NoError(t, k.Start(anyRail{a}, nil))
+	b := openRaw(t, "127.0.0.1", nil)
+	a.post(t, b, make([]core.Packet, 40))
+	var shares [2]int
+	for range 40 {
+		shares[b.next(t).EV%8]++
+	}
+	require.Equal(t, [2]int{20, 20}, shares)
 }

@@ -57,7 +57,8 @@
 // # Rails
 //
 // Every local address is a rail with its own sockets, and a port of core.Pull. Packets go from rail i to the i-th
-// address of a peer, or from a rail of the right family if there is none.
+// address of a peer, or from a rail of the right family if there is none. What the Stack may send on any of them leaves
+// in turns of a burst, so that all rails carry their share.
 //
 // # Native IP
 //

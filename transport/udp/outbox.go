@@ -29,6 +29,7 @@ type outbox struct {
 	lanes  [MaxRails][]uint16 // source port of each lane
 	sent   int                // bursts dealt with
 	run    int                // most datagrams of a burst
+	rail   int                // whose turn it is
 	ends   Ends               // of the last burst
 }
 
@@ -65,12 +66,18 @@ func (c *Carrier) pull(now core.Time) bool {
 		return false
 	}
 	left := maxCount
-	for rail := range c.cfg.Local {
-		pull := core.Pull{Port: uint8(rail), Open: core.AllClasses}
-		for left > 0 && len(o.arena)-o.used >= c.cfg.MaxDatagram && c.stack.Transmit(now, pull, &c.tx) {
-			c.put(&c.tx, rail)
+	for dry := 0; dry < len(c.cfg.Local) && left > 0 && c.room(); {
+		pull := core.Pull{Port: uint8(o.rail), Open: core.AllClasses}
+		dry++
+		for n := 0; left > 0 && c.room() && c.stack.Transmit(now, pull, &c.tx); {
+			c.put(&c.tx, o.rail)
 			left--
+			if n++; n == o.run { // a burst: it is the turn of the next rail
+				dry = 0
+				break
+			}
 		}
+		o.rail = (o.rail + 1) % len(c.cfg.Local)
 	}
 	if len(o.bursts) > o.sent {
 		c.flush()
@@ -81,6 +88,9 @@ func (c *Carrier) pull(now core.Time) bool {
 	c.untold = true // a message may be over with its last packet
 	return true
 }
+
+// room tells whether the outbox takes another datagram.
+func (c *Carrier) room() bool { return len(c.out.arena)-c.out.used >= c.cfg.MaxDatagram }
 
 // payloadFirst lets an answer leave before the acknowledgement of the question, when the outbox holds just these. They
 // leave from different ports, or with different marks: else they may be of one queue pair, where order counts.
