@@ -35,10 +35,10 @@ type Carrier struct {
 	told    core.Time     // what the Stack was told last; it never goes back
 	heard   time.Duration // when there was work last
 	looked  time.Duration // when sockets were looked at last, whether or not something was known of them
-	hurries time.Duration // until then the loop does not yield
-	untold  bool          // work was done, and notify not called since
-	parting parting       // with Config.Inline
-	woke    atomic.Bool   // somebody who waits
+	crowd   crowd
+	untold  bool        // work was done, and notify not called since
+	parting parting     // with Config.Inline
+	woke    atomic.Bool // somebody who waits
 	peers   peers
 	stats   Stats
 	class   [64]core.Class // by DSCP

@@ -64,20 +64,41 @@ func (c *Carrier) take(poll bool) (worked, ok bool) {
 	return worked, true
 }
 
-// crowded is how long the loop does not yield after it had to wait for its turn.
-const crowded = time.Second
+// How long the loop does not yield after it had to wait for its turn: longer each time, until so many times in a row it
+// had not.
+const (
+	leastCrowded = 10 * time.Millisecond
+	mostCrowded  = time.Second
+	calm         = 100
+)
+
+// A crowd is what a loop knows of those that share its processors.
+type crowd struct {
+	until time.Duration // the loop does not yield
+	pause time.Duration // that came to this last; 0: they are few
+	calm  int           // times in a row that it had its turn at once
+}
+
+// waited notes how long the loop waited for its turn.
+func (w *crowd) waited(now, long time.Duration) {
+	if long > soon {
+		w.pause, w.calm = min(max(2*w.pause, leastCrowded), mostCrowded), 0
+		w.until = now + w.pause
+	} else if w.calm++; w.calm >= calm {
+		w.pause, w.calm = 0, 0
+	}
+}
 
 // yield lets those run that were woken: they may have an answer, which then leaves with the acknowledgement, and before it.
 // Where others compute it would wait for them too, and peers for the acknowledgement: then it goes on at once, false.
 func (c *Carrier) yield() bool {
 	before := c.now
-	if before < c.hurries {
+	if before < c.crowd.until {
 		return false
 	}
 	runtime.Gosched()
-	if c.told = c.tick(); c.now-before > soon {
-		c.hurries = c.now + crowded
-	}
+	c.told = c.tick()
+	c.crowd.waited(c.now, c.now-before)
 	return true
 }
 

@@ -18,19 +18,35 @@ func TestALoopThatWaitsForItsTurnYieldsNoMore(t *testing.T) {
 	e.wheel.Lock()
 	defer e.wheel.Unlock()
 	start := time.Now()
-	for e.tick(); e.hurries == 0 && time.Since(start) < patience; e.yield() {
+	for e.tick(); e.crowd.until == 0 && time.Since(start) < patience; e.yield() {
 		go func() {
 			for begun := time.Now(); time.Since(begun) < 2*soon; {
 			}
 		}()
 	}
-	hurries := e.hurries
+	until := e.crowd.until
 	second := e.yield()
-	e.hurries = 0
+	e.crowd.until = 0
 	third := e.yield()
-	require.NotZero(t, hurries)
+	require.NotZero(t, until)
 	require.False(t, second)
 	require.True(t, third, "it tries again some day")
+}
+
+func TestACrowdIsLeftAloneForLongerEachTime(t *testing.T) {
+	var w crowd
+	for _, want := range []time.Duration{10, 20, 40, 80, 160, 320, 640, 1000, 1000} {
+		w.waited(time.Second, soon+1)
+		require.Equal(t, time.Second+want*time.Millisecond, w.until)
+		for range calm - 1 {
+			w.waited(2*time.Second, soon)
+		}
+	}
+	for range calm {
+		w.waited(2*time.Second, 0)
+	}
+	w.waited(3*time.Second, time.Minute)
+	require.Equal(t, 3*time.Second+leastCrowded, w.until, "they were few for a while")
 }
 
 // A mute Stack has nothing to do.
