@@ -81,24 +81,30 @@ func TestARelayRefuses(t *testing.T) {
 	}
 }
 
+// echoed is a relay over links of a rate, with an echo behind it, and a client.
+func echoed(t *testing.T, rateBps int64) (*Fabric, *Relay, *net.UDPConn) {
+	f, err := New(Config{Network: network(t, "single", emulator.Spec{Hosts: 2, RateBps: rateBps, LinkDelay: instant.Millisecond}), SendBuffer: 8000})
+	require.NoError(t, err)
+	t.Cleanup(func() { f.Close() })
+	r, err := NewRelay(f, RelayConfig{Listen: "127.0.0.1:0", Target: echo(t).LocalAddr().String(), From: 0, To: 1})
+	require.NoError(t, err)
+	t.Cleanup(func() { r.Close() })
+	c, err := net.DialUDP("udp", nil, r.Addr())
+	require.NoError(t, err)
+	t.Cleanup(func() { c.Close() })
+	return f, r, c
+}
+
 // A burst that is more than the relay reads at once, and more than there is room for in front of the link, comes back complete and in
 // order, datagrams of all sizes.
 func TestARelayLosesNothingOfABurst(t *testing.T) {
-	f, err := New(Config{Network: network(t, "single", emulator.Spec{Hosts: 2, RateBps: 100e6, LinkDelay: instant.Millisecond}), SendBuffer: 8000})
-	require.NoError(t, err)
-	defer f.Close()
-	r, err := NewRelay(f, RelayConfig{Listen: "127.0.0.1:0", Target: echo(t).LocalAddr().String(), From: 0, To: 1})
-	require.NoError(t, err)
-	defer r.Close()
-	c, err := net.DialUDP("udp", nil, r.Addr())
-	require.NoError(t, err)
-	defer c.Close()
+	f, r, c := echoed(t, 100e6)
 	size := func(i int) int { return 4 + i*i%1400 }
 	const burst = 100
 	for i := range burst {
 		b := make([]byte, size(i))
 		binary.BigEndian.PutUint32(b, uint32(i))
-		_, err = c.Write(b)
+		_, err := c.Write(b)
 		require.NoError(t, err)
 	}
 	buf := make([]byte, 2000)
@@ -120,19 +126,11 @@ func TestARelayTellsWhatWasDroppedInFrontOfIt(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("other systems do not say")
 	}
-	f, err := New(Config{Network: network(t, "single", emulator.Spec{Hosts: 2, RateBps: 1e6, LinkDelay: instant.Millisecond}), SendBuffer: 8000})
-	require.NoError(t, err)
-	defer f.Close()
-	r, err := NewRelay(f, RelayConfig{Listen: "127.0.0.1:0", Target: echo(t).LocalAddr().String(), From: 0, To: 1})
-	require.NoError(t, err)
-	defer r.Close()
-	c, err := net.DialUDP("udp", nil, r.Addr())
-	require.NoError(t, err)
-	defer c.Close()
+	f, r, c := echoed(t, 1e6)
 	payload := make([]byte, 30_000)
 	for n := 0; r.Overflow() == 0; n++ {
 		require.Less(t, n, 10_000)
-		_, err = c.Write(payload)
+		_, err := c.Write(payload)
 		require.NoError(t, err)
 	}
 	require.Eventually(t, func() bool { return f.Validity().Datagrams > 0 }, 20*time.Second, time.Millisecond)
